@@ -1,0 +1,44 @@
+"""How every command reads its input and prints its answer: one JSON object, or a table for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from whimbrel.model.errors import BadInput
+
+INFEASIBLE = 3
+"""Exit code of a correct "it cannot be done"."""
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; BadInput names the file and the place of the fault."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise BadInput(f"{path} is a directory: name a JSON file") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8 text: name a JSON file") from None
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{path} holds a JSON {type(value).__name__}: an object is needed")
+    return value
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """One JSON object on standard output, and nothing else there."""
+    sys.stdout.write(json.dumps(answer, allow_nan=False) + "\n")
+
+
+def note(message: str) -> None:
+    """Progress and remarks go to standard error, so that standard output stays machine-readable."""
+    typer.echo(message, err=True)

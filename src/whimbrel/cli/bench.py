@@ -1,0 +1,7 @@
+"""Commands of the bench group."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this group's commands."""
