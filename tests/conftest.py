@@ -1,6 +1,6 @@
 """What every test shares: one Spark session per process, reproducible randomness, and a Java that Spark can use.
 
-Spark's settings are those of production (whimbrel needs the RocksDB provider; the checksums catch a damaged state file).
+Spark's settings are those of production: the RocksDB provider, and checksums that catch a damaged state file.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Names what is needed to repeat this run."""
-    return f"hypothesis profile: {PROFILE}; seed: {SEED} (repeat with HYPOTHESIS_PROFILE={PROFILE} WHIMBREL_SEED={SEED})"
+    return (
+        f"hypothesis profile: {PROFILE}; seed: {SEED} (repeat with HYPOTHESIS_PROFILE={PROFILE} WHIMBREL_SEED={SEED})"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,21 @@
 """The ``whimbrel`` command: gathers the commands and turns errors into one line and an exit code.
 
-0 done; 2 bad usage or bad input; 3 a correct "it cannot be done"; 1 a fault of ours.
+0 done; 2 bad usage or bad input; 3 a correct "it cannot be done"; 1 a fault of ours; 130 interrupted.
+No error ends in a traceback unless ``--debug`` (anywhere on the line) asks for it.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import NoReturn
 
 import typer
 
 from whimbrel import __version__
-from whimbrel.cli import debugging
+from whimbrel.cli import debugging, java
 from whimbrel.model.errors import BadInput, JobInUse, WhimbrelError
 
 GROUPS = ("planning", "lookahead", "placement", "nexmark", "bench", "demo", "jobs", "experiments")
@@ -41,29 +44,79 @@ def root(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Options that every command understands."""
-    debugging.enabled = debug
+    debugging.enabled = debugging.enabled or debug
 
 
 def load_commands() -> typer.Typer:
-    """The application with every command group that this installation has."""
-    for group in GROUPS:
-        import_module(f"whimbrel.cli.{group}").register(app)
+    """The application with every command group; calling it again changes nothing."""
+    if not app.registered_commands and not app.registered_groups:
+        for group in GROUPS:
+            import_module(f"whimbrel.cli.{group}").register(app)
     return app
 
 
 def exit_code_of(error: BaseException) -> int:
     """The contract's exit code: 2 where the caller must change something, 1 where we must."""
-    return 2 if isinstance(error, BadInput | JobInUse) else 1
+    callers = (BadInput, JobInUse, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+    return 2 if isinstance(error, callers) else 1
 
 
-def main(arguments: list[str] | None = None) -> Any:
-    """Entry point: errors of the tree become one line on standard error."""
+def line_of(error: BaseException) -> str:
+    """The one line that a person reads. A fault of ours names its type and how to see where it happened."""
+    lines = str(error).strip().splitlines()
+    if isinstance(error, WhimbrelError):
+        return " ".join(" ".join(lines).split())
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {(error.strerror or str(error)).lower()}"
+    first = lines[0][:300] if lines else "no message"
+    return f"a fault of Whimbrel, {type(error).__name__}: {first} (see where with: whimbrel --debug ...)"
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Entry point: runs one command and leaves with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debugging.enabled = "--debug" in given
+    java.offer_to_spark(os.environ)
     try:
-        return load_commands()(args=arguments)
-    except (WhimbrelError, OSError) as error:
-        if debugging.enabled or "--debug" in (arguments or sys.argv):
+        code = _run([word for word in given if word != "--debug"])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _reader_left()
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    """Runs a command and turns everything that it raises into an exit code."""
+    try:
+        command = typer.main.get_command(load_commands())
+        with command.make_context("whimbrel", words) as context:
+            command.invoke(context)
+        return 0
+    except typer.Exit as left:
+        return left.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if debugging.enabled:
             raise
-        typer.echo(f"whimbrel: {' '.join(str(error).split())}", err=True)
-        sys.exit(2 if isinstance(error, OSError) else exit_code_of(error))
-    except KeyboardInterrupt:
-        sys.exit(130)
+        return _complain(java.explanation(error, os.environ) or error)
+
+
+def _complain(error: Exception) -> int:
+    usage = getattr(error, "format_message", None)
+    if usage is None:
+        typer.echo(f"whimbrel: {line_of(error)}", err=True)
+        return exit_code_of(error)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(usage(), err=True)
+    else:
+        typer.echo(f"whimbrel: {' '.join(usage().split())} (see: whimbrel --help)", err=True)
+    return 2
+
+
+def _reader_left() -> int:
+    """The reader of a pipe has seen enough: silence what is still buffered, and do not call that an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

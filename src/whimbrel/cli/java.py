@@ -9,7 +9,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 from whimbrel.model.errors import BadInput
@@ -42,6 +44,25 @@ def find_java_home(environment: Mapping[str, str]) -> Path:
 def use_java(environment: MutableMapping[str, str]) -> None:
     """Makes ``environment`` name a Java that Spark can use. Raises BadInput where there is none."""
     environment["JAVA_HOME"] = str(find_java_home(environment))
+
+
+def offer_to_spark(environment: MutableMapping[str, str]) -> None:
+    """Names a Java and this Python where Spark looks for them. Where there is no Java, pure commands still run."""
+    environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    with suppress(BadInput):
+        use_java(environment)
+
+
+def explanation(error: Exception, environment: Mapping[str, str]) -> BadInput | None:
+    """What to do about an error with which Spark reports that its Java did not start; None for any other error."""
+    if "JAVA_GATEWAY_EXITED" not in str(error) and "UnsupportedClassVersionError" not in str(error):
+        return None
+    try:
+        home = find_java_home(environment)
+    except BadInput as no_java:
+        return no_java
+    return BadInput(f"Spark's Java ({home}) ended while starting: try another Java {OLDEST} or newer in JAVA_HOME")
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
