@@ -32,7 +32,7 @@ bench: ready ## Measure against the alternatives (take a quiet machine)
 
 docs: ready ## Build the documentation site into site/
 	@sh scripts/set_up.sh docs
-	@$(IN_ENVIRONMENT) mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(IN_ENVIRONMENT) mkdocs build --strict --quiet && echo "site/index.html"
 
 reference: ready ## Write docs/reference/command-line.md anew from the commands themselves
 	@$(IN_ENVIRONMENT) python scripts/write_command_reference.py
