@@ -1,0 +1,54 @@
+"""Grouping and the sums over groups, against plain Python."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whimbrel.state.grouping import count_by_group, group_rows, max_by_group, min_by_group, sum_by_group
+from whimbrel.state.hashing import KeyHashes, hash_keys
+
+ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(-(1 << 62), 1 << 62), st.booleans()), max_size=60)
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=2)), max_size=80))
+def test_groups_are_numbered_by_first_appearance(keys):
+    group, first = group_rows(hash_keys([pa.array(keys, pa.string())]))
+    seen = list(dict.fromkeys(keys))
+    assert group.tolist() == [seen.index(key) for key in keys]
+    assert first.tolist() == [keys.index(key) for key in seen]
+
+
+def test_rows_that_share_half_of_their_hash_are_not_one_group():
+    same = np.zeros(3, np.uint64)
+    group, first = group_rows(KeyHashes(same, np.array([1, 2, 1], np.uint64)))
+    assert group.tolist() == [0, 1, 0] and first.tolist() == [0, 1]
+
+
+@given(ROWS)
+def test_sums_over_groups_are_those_of_plain_python(rows):
+    keys = [key for key, _, _ in rows]
+    group, first = group_rows(hash_keys([pa.array(keys, pa.int64())]))
+    values, valid = np.array([v for _, v, _ in rows], np.int64), np.array([ok for *_, ok in rows], np.bool_)
+    groups = [[v for k, v, ok in rows if ok and k == keys[f]] for f in first]
+    assert count_by_group(group, len(first), valid).tolist() == [len(g) for g in groups]
+    sums = sum_by_group(values, group, len(first), valid).tolist()
+    assert [s & ((1 << 64) - 1) for s in sums] == [sum(g) & ((1 << 64) - 1) for g in groups]
+    least, most = min_by_group(values, group, len(first), valid), max_by_group(values, group, len(first), valid)
+    for number, members in enumerate(groups):
+        if members:
+            assert (least[number], most[number]) == (min(members), max(members))
+
+
+def test_not_a_number_is_greater_than_every_number():
+    values, group = np.array([math.nan, 1.0, -math.inf, math.nan]), np.array([0, 0, 0, 1])
+    assert min_by_group(values, group, 2).tolist()[0] == -math.inf
+    assert math.isnan(min_by_group(values, group, 2)[1])
+    assert all(math.isnan(v) for v in max_by_group(values, group, 2))
+
+
+def test_floats_are_summed_in_row_order():
+    values, group = np.array([1e16, 1.0, -1e16, 2.5]), np.array([0, 0, 0, 1])
+    assert sum_by_group(values, group, 2).tolist() == [(1e16 + 1.0) - 1e16, 2.5]
