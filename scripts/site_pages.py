@@ -1,4 +1,4 @@
-"""A MkDocs hook: finds the pages by folder, so that a new page needs no entry, and writes the API pages from docstrings.
+"""A MkDocs hook: finds the pages by folder, so that a new page needs no entry; writes the API pages from docstrings.
 
 The API pages exist only while the site is built: docstrings are their one source.
 """
