@@ -90,7 +90,7 @@ def _inverse(
     within: NDArray[np.float64], events: NDArray[np.float64], times: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The time of each count; the last stretch that begins at or before it sends it, so never a silent one."""
-    stretch = np.searchsorted(events, within, side="right") - 1
+    stretch = np.minimum(np.searchsorted(events, within, side="right"), len(events) - 1) - 1
     rates = np.diff(events) / np.diff(times)
     return np.asarray(times[stretch] + (within - events[stretch]) / rates[stretch])
 

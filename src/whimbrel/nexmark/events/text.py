@@ -14,7 +14,9 @@ _POOL = 4096
 """Different paddings of bids: many enough to look random, few enough to copy instead of making."""
 
 
-def letters(numbers: Integers, seed: int, field: int, lengths: Integers, alphabet: str = "abcdefghijklmnopqrstuvwxyz") -> pa.Array:
+def letters(
+    numbers: Integers, seed: int, field: int, lengths: Integers, alphabet: str = "abcdefghijklmnopqrstuvwxyz"
+) -> pa.Array:
     """One string of random letters per event, of the length given for it."""
     width = max(8, -(-int(lengths.max(initial=0)) // 8) * 8)
     columns = [draws(numbers, seed, field * 4096 + word) for word in range(width // 8)]

@@ -1,0 +1,144 @@
+"""Events from files in their order of arrival, checked: what ``whimbrel nexmark run`` feeds to a query.
+
+JSON lines arrive in the order of the lines, and files in the order of their names. In three folders the order
+between kinds is not written down: they are merged by the latest time that each has reached, so that a late
+event is as late as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+import pyarrow.parquet as pq
+
+from whimbrel.model.errors import BadInput
+from whimbrel.nexmark.events.chance import Integers
+from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
+from whimbrel.nexmark.json_lines import read_lines
+
+_BLOCK = 1 << 24
+
+
+def read_events(path: Path) -> pa.Table:
+    """Every event under ``path``, one row each in the shape of EVENT, in order of arrival.
+
+    Raises BadInput with the file, the line and the field where something cannot be read.
+    """
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such file or directory")
+    if path.is_dir() and all((path / kind).is_dir() for kind in KINDS):
+        return _merged({kind: _read_folder(path / kind, kind) for kind in KINDS})
+    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
+    if not files:
+        raise BadInput(f"{path}: needs the folders person, auction and bid, or JSON lines (*.jsonl)")
+    return pa.concat_tables([_read_json(file, EVENT) for file in files])
+
+
+def times_us(events: pa.Table) -> Integers:
+    """The time of each event in microseconds; -2**62 where it has none."""
+    columns = [pc.struct_field(events.column(kind), "dateTime") for kind in KINDS]
+    return np.asarray(pc.fill_null(pc.coalesce(*columns).cast(pa.int64()), -(1 << 62)).to_numpy())
+
+
+def lateness_ms(events: pa.Table) -> int:
+    """The longest time by which any event lags behind the latest one before it, rounded up."""
+    times = times_us(events)
+    timed = times[times > -(1 << 62)]
+    if len(timed) == 0:
+        return 0
+    return int(-(-int(np.max(np.maximum.accumulate(timed) - timed)) // 1000))
+
+
+def write_epochs(events: pa.Table, folder: Path, epochs: int, end: pa.Table | None = None) -> int:
+    """Writes one Parquet file per epoch, in an order that Spark's file source keeps; returns their number.
+
+    ``end`` becomes the last epoch: the rows that close what is still open.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    cuts = np.linspace(0, events.num_rows, epochs + 1).astype(np.int64).tolist()
+    parts = [events.slice(first, last - first) for first, last in pairwise(cuts)]
+    parts += [] if end is None else [end]
+    for index, part in enumerate(parts):
+        path = folder / f"epoch-{index:06d}.parquet"
+        pq.write_table(part, path)
+        os.utime(path, (1_000_000_000 + index, 1_000_000_000 + index))
+    return len(parts)
+
+
+def _read_folder(folder: Path, kind: str) -> pa.Table:
+    schema = KINDS[kind]
+    tables = [_read_parquet(file, schema) for file in sorted(folder.glob("*.parquet"))]
+    tables += [_read_json(file, schema) for file in sorted(folder.glob("*.json*"))]
+    if not tables:
+        raise BadInput(f"{folder} holds neither JSON lines (*.jsonl) nor Parquet (*.parquet)")
+    return pa.concat_tables(tables)
+
+
+def _read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+        known = [table.column(f.name) if f.name in table.schema.names else pa.nulls(len(table), f.type) for f in schema]
+        return pa.table([column.cast(f.type) for column, f in zip(known, schema, strict=True)], schema=schema)
+    except pa.ArrowInvalid as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def _read_json(path: Path, schema: pa.Schema) -> pa.Table:
+    """By Arrow's reader where the instants are all of one form, line by line where they are not or a fault lies."""
+    if path.stat().st_size == 0:
+        return schema.empty_table()
+    for instants in (TIME, pa.int64()):
+        table = _read_fast(path, schema, instants)
+        if table is not None:
+            return table
+    return read_lines(path, schema)
+
+
+def _read_fast(path: Path, schema: pa.Schema, instants: pa.DataType) -> pa.Table | None:
+    parsing = pj.ParseOptions(explicit_schema=_with_instants(schema, instants), unexpected_field_behavior="ignore")
+    try:
+        table = pj.read_json(path, pj.ReadOptions(block_size=_BLOCK), parsing).select(schema.names)
+    except pa.ArrowInvalid:
+        return None
+    if instants != TIME:
+        milliseconds = _with_instants(schema, pa.timestamp("ms", tz="UTC"))
+        table = table.cast(milliseconds).cast(schema)
+    if schema is EVENT and sum(table.column(kind).null_count for kind in KINDS) != 2 * len(table):
+        return None
+    return table
+
+
+def _with_instants(schema: pa.Schema, instants: pa.DataType) -> pa.Schema:
+    def changed(field: pa.Field) -> pa.Field:
+        if pa.types.is_struct(field.type):
+            return pa.field(field.name, pa.struct([changed(each) for each in field.type]))
+        return pa.field(field.name, instants) if field.type == TIME else field
+
+    return pa.schema([changed(field) for field in schema])
+
+
+def _merged(tables: dict[str, pa.Table]) -> pa.Table:
+    """One row per event: each folder keeps its order, and the folders advance together through time."""
+    places = list(_reached(tables))
+    order = np.argsort(np.concatenate(places), kind="stable")
+    starts = np.cumsum([0, *(len(place) for place in places)])
+    columns = []
+    for index, (kind, table) in enumerate(tables.items()):
+        mine = (order >= starts[index]) & (order < starts[index + 1])
+        structs = table.combine_chunks().to_struct_array()
+        structs = structs.combine_chunks() if isinstance(structs, pa.ChunkedArray) else structs
+        columns.append(structs.cast(EVENT.field(kind).type).take(pa.array(order - starts[index], mask=~mine)))
+    return pa.table(columns, schema=EVENT)
+
+
+def _reached(tables: dict[str, pa.Table]) -> Iterator[Integers]:
+    for table in tables.values():
+        times = pc.fill_null(table.column("dateTime").cast(pa.int64()), -(1 << 62)).to_numpy()
+        yield np.maximum.accumulate(times) if len(times) else times

@@ -1,0 +1,55 @@
+"""What a user may choose about a query: its windows, the reserve rule and how long it waits for late events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whimbrel.model.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Window and slide in milliseconds, Beam's defaults; ``delay_ms`` is how far events may lag behind the latest.
+
+    >>> Settings(window_ms=60_000, slide_ms=1_000).windows_at_once
+    60
+    """
+
+    window_ms: int = 10_000
+    slide_ms: int = 5_000
+    ignore_reserve: bool = False
+    delay_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.window_ms < 1 or self.slide_ms < 1:
+            raise BadInput(f"window {self.window_ms} ms by {self.slide_ms} ms: both must be above zero")
+        if self.slide_ms > self.window_ms:
+            raise BadInput(
+                f"the slide of {self.slide_ms} ms exceeds the window of {self.window_ms} ms: events would be lost"
+            )
+        if self.delay_ms < 0:
+            raise BadInput(f"the delay is {self.delay_ms} ms: it must be zero or more")
+
+    @property
+    def windows_at_once(self) -> int:
+        """How many sliding windows an instant lies in, at most."""
+        return -(-self.window_ms // self.slide_ms)
+
+    @property
+    def delay(self) -> str:
+        """The delay as ``withWatermark`` takes it."""
+        return f"{self.delay_ms} milliseconds"
+
+    @property
+    def window(self) -> str:
+        """The window as Spark takes it."""
+        return f"{self.window_ms} milliseconds"
+
+    @property
+    def slide(self) -> str:
+        """The slide as Spark takes it."""
+        return f"{self.slide_ms} milliseconds"
+
+
+DEFAULTS = {"q5": Settings(), "q7": Settings(slide_ms=10_000), "q8": Settings(slide_ms=10_000)}
+"""The settings of the queries that have windows."""
