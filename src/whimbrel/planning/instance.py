@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,16 @@ Integers = NDArray[np.int64]
 WIDEST = 1 << 60
 """Totals up to here are safe to add and compare in 64 bits."""
 
+SLOTS_MAX = 1 << 22
+"""More slots than any job has: a larger number is a mistake, not a question."""
+
 
 @dataclass(frozen=True)
 class Instance:
     """One question: this load, here now, to so many slots at this imbalance.
 
     ``given_up`` slots must end empty. ``capacities`` says how much each slot can take beside a slot of capacity 1.
+    ``current_slots`` counts trailing slots that are empty now; ``fixed_limit`` replaces the limit of tau.
 
     >>> asked = Instance(Load(work=(2, 2, 3), state=(1, 1, 1)), Assignment((0, 0, 1)), slots=3, tau=0.2)
     >>> asked.limit.value, asked.whole_limit, asked.boundaries.tolist(), asked.slot_ids
@@ -45,12 +50,21 @@ class Instance:
     given_up: frozenset[int] = frozenset()
     capacities: tuple[Fraction, ...] = ()
     current_slots: int = 0
+    fixed_limit: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.load.bins != self.current.bins:
-            raise BadInput(f"the load has {self.load.bins} bins and the assignment {self.current.bins}: they must agree")
+            raise BadInput(
+                f"the load has {self.load.bins} bins and the assignment {self.current.bins}: they must agree"
+            )
         if self.load.bins == 0:
             raise BadInput("there are no bins: a plan needs at least one")
+        if not 1 <= self.slots <= SLOTS_MAX:
+            raise BadInput(f"slots is {self.slots}: name at least one and at most {SLOTS_MAX}")
+        if self.old_slots > SLOTS_MAX:
+            raise BadInput(f"the assignment names slot {self.old_slots - 1}: slots count from 0 to {SLOTS_MAX - 1}")
+        if not math.isfinite(float(self.tau)) or float(self.tau) < 0:
+            raise BadInput(f"tau is {self.tau}: it must be a number, zero or more")
 
     @cached_property
     def scaled_work(self) -> tuple[list[int], int]:
@@ -77,12 +91,15 @@ class Instance:
     @cached_property
     def limit(self) -> Limit:
         """The most work that a slot of capacity 1 may carry."""
-        return Limit.of([plain_integer_or_fraction(self.total_work)], self.slots, self.tau)
+        if self.fixed_limit is not None:
+            return Limit(self.fixed_limit)
+        return Limit(Limit.of([1], self.slots, self.tau).value * self.total_work)
 
     @cached_property
     def whole_limit(self) -> int:
-        """The limit in the unit of the scaled work, rounded down: equal to the exact limit for whole numbers."""
-        return math.floor(self.limit.value * self.scaled_work[1])
+        """The limit in the unit of the scaled work, rounded down: whole numbers keep the one as they keep the other."""
+        values, scale = self.scaled_work
+        return min(math.floor(self.limit.value * scale), sum(values))
 
     @cached_property
     def intervals_in_order(self) -> tuple[tuple[int, int, int], ...]:
@@ -93,7 +110,7 @@ class Instance:
         owner = np.asarray(self.current.owner, np.int64)
         cuts = np.flatnonzero(np.diff(owner)) + 1
         edges = [0, *cuts.tolist(), owner.size]
-        found = tuple((lower, upper, int(owner[lower])) for lower, upper in zip(edges, edges[1:], strict=False))
+        found = tuple((lower, upper, int(owner[lower])) for lower, upper in pairwise(edges))
         if len({slot for _, _, slot in found}) < len(found):
             raise BadInput(
                 "the current assignment is not contiguous: this planner works on intervals; use planner any-map"
@@ -126,6 +143,14 @@ class Instance:
                 ids.append(spare)
             spare += 1
         return tuple(ids)
+
+    @cached_property
+    def bins_by_slot(self) -> dict[int, list[int]]:
+        """The bins that each slot owns now, ascending."""
+        bins: dict[int, list[int]] = {}
+        for b, slot in enumerate(self.current.owner):
+            bins.setdefault(slot, []).append(b)
+        return bins
 
     @cached_property
     def keepable_state(self) -> Integers:
@@ -196,11 +221,6 @@ def scaled(values: Sequence[Number]) -> tuple[list[int], int]:
 def plain(value: Fraction | int) -> Number:
     """A rational as the number a user expects: an int where it is whole, else the nearest float."""
     return int(value) if Fraction(value).denominator == 1 else float(value)
-
-
-def plain_integer_or_fraction(value: Fraction) -> Number:
-    """What ``Limit.of`` accepts without loss: it turns any rational back into itself."""
-    return value  # type: ignore[return-value]
 
 
 def positive_capacities(capacities: Sequence[Number] | None) -> tuple[Fraction, ...]:

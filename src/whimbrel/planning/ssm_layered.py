@@ -29,11 +29,25 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from whimbrel.planning.ssm_terrain import NEVER, band_of, reach_of, terrain_of
+from whimbrel.planning.ssm_terrain import NEVER, Integers, Terrain, band_of, reach_of, terrain_of
+
+
+Scratch = tuple[Integers, Integers, Integers]
 
 
 @njit(cache=True)
-def sweep(reach, terrain, lowest, highest, unused_before, any_before, unused, any_, penalty, scratch):
+def sweep(  # noqa: PLR0915 - one pass in one piece: it may call nothing, and every line runs per position
+    reach: Integers,
+    terrain: Terrain,
+    lowest: int,
+    highest: int,
+    unused_before: Integers,
+    any_before: Integers,
+    unused: Integers,
+    any_: Integers,
+    penalty: int,
+    scratch: Scratch,
+) -> None:
     """Fills ``unused`` and ``any_`` for the positions lowest..highest from the tables of one interval fewer.
 
     Calls nothing and only indexes, so that its plain Python form runs on lists as well.
@@ -94,21 +108,21 @@ def sweep(reach, terrain, lowest, highest, unused_before, any_before, unused, an
 
 
 @njit(cache=True)
-def fresh_scratch(m):
+def fresh_scratch(m: int) -> Scratch:
     """Room for the two sliding windows of a sweep."""
     room = np.empty((3, m + 1), np.int64)
     return room[0], room[1], room[2]
 
 
 @njit(cache=True)
-def _empty_layer(m):
+def _empty_layer(m: int) -> Integers:
     return np.full(m + 1, NEVER, np.int64)
 
 
 @njit(cache=True)
-def ssm_gain(work, state, boundaries, slots, limit):
+def ssm_gain(work: Integers, state: Integers, boundaries: Integers, slots: int, limit: int) -> int:
     """The most state that can stay in place, or -1 where no plan keeps the limit."""
-    m = work.size
+    m = len(work)
     reach = reach_of(work, limit)
     lowest, highest = band_of(reach, slots)
     if highest[slots] < m:
@@ -128,9 +142,18 @@ def ssm_gain(work, state, boundaries, slots, limit):
 
 
 @njit(cache=True)
-def fill_layers(reach, terrain, lowest, highest, first, last, unused, any_):
+def fill_layers(
+    reach: Integers,
+    terrain: Terrain,
+    lowest: Integers,
+    highest: Integers,
+    first: int,
+    last: int,
+    unused: Integers,
+    any_: Integers,
+) -> None:
     """Fills the rows 1..last-first of two tables whose row 0 is layer ``first``."""
-    scratch = fresh_scratch(reach.size - 1)
+    scratch = fresh_scratch(len(reach) - 1)
     for k in range(first + 1, last + 1):
         row = k - first
         unused[row, 0] = any_[row, 0] = 0

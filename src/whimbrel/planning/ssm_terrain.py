@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Terrain = tuple[Integers, Integers, Integers, Integers]
 
 NEVER = -(1 << 60)
 
 
 @njit(cache=True)
-def reach_of(work, limit):
+def reach_of(work: Integers, limit: int) -> Integers:
     """``reach[x]`` for every position; ``reach[x] == x`` > 0 says that bin x - 1 alone breaks the limit."""
-    m = work.size
+    m = len(work)
     reach = np.zeros(m + 1, np.int64)
     lower = 0
     inside = 0
@@ -33,20 +37,20 @@ def reach_of(work, limit):
 
 
 @njit(cache=True)
-def terrain_of(state, boundaries):
+def terrain_of(state: Integers, boundaries: Integers) -> Terrain:
     """(prefix, start, end, size): state before a position; both ends of the old interval of a bin; its state.
 
     ``start[x]`` belongs to the bin that ends at x, ``end[x]`` to the bin that begins there. ``size[x]`` is the state
     of the old interval that begins exactly at x, else ``NEVER``.
     """
-    m = state.size
+    m = len(state)
     prefix = np.zeros(m + 1, np.int64)
     for x in range(m):
         prefix[x + 1] = prefix[x] + state[x]
     start = np.zeros(m + 1, np.int64)
     end = np.full(m + 1, m, np.int64)
     size = np.full(m + 1, NEVER, np.int64)
-    for z in range(boundaries.size - 1):
+    for z in range(len(boundaries) - 1):
         lower, upper = boundaries[z], boundaries[z + 1]
         size[lower] = prefix[upper] - prefix[lower]
         start[lower + 1 : upper + 1] = lower
@@ -55,12 +59,12 @@ def terrain_of(state, boundaries):
 
 
 @njit(cache=True)
-def band_of(reach, slots):
+def band_of(reach: Integers, slots: int) -> tuple[Integers, Integers]:
     """(lowest, highest): where the k-th cut may lie so that k slots cover the front and the others the rest.
 
     ``highest[slots] < m`` says that no plan keeps the limit.
     """
-    m = reach.size - 1
+    m = len(reach) - 1
     lowest = np.empty(slots + 1, np.int64)
     highest = np.empty(slots + 1, np.int64)
     lowest[slots] = m

@@ -11,11 +11,19 @@ import numpy as np
 from numba import njit
 
 from whimbrel.planning.ssm_layered import fill_layers
-from whimbrel.planning.ssm_terrain import NEVER, band_of, reach_of, terrain_of
+from whimbrel.planning.ssm_terrain import NEVER, Integers, Terrain, band_of, reach_of, terrain_of
 
 
 @njit(cache=True)
-def last_interval(reach, terrain, x, used, value, unused_before, any_before):
+def last_interval(  # noqa: PLR0911 - one return for each kind of last interval
+    reach: Integers,
+    terrain: Terrain,
+    x: int,
+    used: bool,
+    value: int,
+    unused_before: Integers,
+    any_before: Integers,
+) -> tuple[int, int, bool]:
     """(left, keeper, used before): the last interval [left, x) of a plan worth ``value``; left is -1 where none is.
 
     ``keeper`` is a position inside the old interval whose slot keeps it, or -1.
@@ -47,7 +55,19 @@ def last_interval(reach, terrain, x, used, value, unused_before, any_before):
 
 
 @njit(cache=True)
-def _trace_block(reach, terrain, first, last, x, used, unused, any_, cuts, keepers, count):
+def _trace_block(
+    reach: Integers,
+    terrain: Terrain,
+    first: int,
+    last: int,
+    x: int,
+    used: bool,
+    unused: Integers,
+    any_: Integers,
+    cuts: Integers,
+    keepers: Integers,
+    count: int,
+) -> tuple[int, bool, int]:
     """Follows the plan through the layers ``last``..``first``; returns where it stands then."""
     k = last
     while k > first and x > 0:
@@ -67,9 +87,11 @@ def _trace_block(reach, terrain, first, last, x, used, unused, any_, cuts, keepe
 
 
 @njit(cache=True)
-def _checkpoints(reach, terrain, lowest, highest, slots, stride):
+def _checkpoints(
+    reach: Integers, terrain: Terrain, lowest: Integers, highest: Integers, slots: int, stride: int
+) -> tuple[Integers, Integers]:
     """The layers 0, stride, 2 stride, ...: enough to refill any block of layers between two of them."""
-    m = reach.size - 1
+    m = len(reach) - 1
     blocks = (slots + stride - 1) // stride
     unused = np.full((blocks, m + 1), NEVER, np.int64)
     any_ = np.full((blocks, m + 1), NEVER, np.int64)
@@ -87,9 +109,11 @@ def _checkpoints(reach, terrain, lowest, highest, slots, stride):
 
 
 @njit(cache=True)
-def plan_layers(reach, state, boundaries, slots, stride):
+def plan_layers(
+    reach: Integers, state: Integers, boundaries: Integers, slots: int, stride: int
+) -> tuple[int, Integers, Integers]:
     """(gain, cuts, keepers) for a given reach; a plan keeps ``stride`` layers at a time and refills the others."""
-    m = reach.size - 1
+    m = len(reach) - 1
     nothing = np.empty(0, np.int64)
     lowest, highest = band_of(reach, slots)
     if highest[slots] < m:
@@ -112,7 +136,7 @@ def plan_layers(reach, state, boundaries, slots, stride):
 
 
 @njit(cache=True)
-def _ascending(cuts, count, m):
+def _ascending(cuts: Integers, count: int, m: int) -> Integers:
     answer = np.empty(count + 1, np.int64)
     answer[count] = m
     for j in range(count):
@@ -121,17 +145,17 @@ def _ascending(cuts, count, m):
 
 
 @njit(cache=True)
-def old_intervals_of(positions, boundaries):
+def old_intervals_of(positions: Integers, boundaries: Integers) -> Integers:
     """The index of the old interval around each position; -1 stays -1."""
-    answer = np.empty(positions.size, np.int64)
-    for j in range(positions.size):
+    answer = np.empty(len(positions), np.int64)
+    for j in range(len(positions)):
         at = positions[j]
         answer[j] = -1 if at < 0 else np.searchsorted(boundaries, at, side="right") - 1
     return answer
 
 
 @njit(cache=True)
-def stride_of(m, slots, cells_max):
+def stride_of(m: int, slots: int, cells_max: int) -> int:
     """How many layers to keep at a time so that the tables stay under ``cells_max`` entries where possible."""
     if (m + 1) * (slots + 1) <= cells_max:
         return max(slots, 1)
@@ -139,7 +163,9 @@ def stride_of(m, slots, cells_max):
 
 
 @njit(cache=True)
-def ssm_boundaries(work, state, boundaries, slots, limit):
+def ssm_boundaries(
+    work: Integers, state: Integers, boundaries: Integers, slots: int, limit: int
+) -> tuple[int, Integers, Integers]:
     """(gain, cuts, keepers) of a plan that moves the least; gain -1 and no cuts where no plan keeps the limit."""
-    stride = stride_of(work.size, slots, 1 << 23)
+    stride = stride_of(len(work), slots, 1 << 23)
     return plan_layers(reach_of(work, limit), state, boundaries, slots, stride)

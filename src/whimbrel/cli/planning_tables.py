@@ -1,0 +1,98 @@
+"""A plan for people: before and after per slot, and under it what moves, what it costs and what it is worth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from whimbrel.model import Assignment, Load, Plan
+from whimbrel.model.limit import exact
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """The fields of the JSON answer; what an infeasible plan cannot say is null."""
+    known = plan.target is not None
+    fields: dict[str, Any] = {
+        "feasible": plan.feasible,
+        "planner": plan.planner,
+        "slots": plan.slots,
+        "tau": plan.tau,
+        "cost": plan.cost if known else None,
+        "gain": plan.gain if known else None,
+        "lower_bound": plan.lower_bound if known else None,
+        "limit": plan.limit,
+        "max_load": plan.max_load if known else None,
+        "assignment": list(plan.target.owner) if plan.target is not None else None,
+        "intervals": [list(pair) for pair in plan.intervals] if plan.intervals is not None else None,
+        "moves": plan.moves if known else None,
+        "hash_cost": plan.hash_cost,
+        "seconds": plan.seconds,
+        "reason": plan.reason,
+        "smallest_tau": plan.smallest_tau,
+    }
+    if plan.projected_cost is not None:
+        fields["projected_cost"] = plan.projected_cost
+    return fields
+
+
+def print_plan(plan: Plan, load: Load, current_slots: int) -> None:
+    """The plan as a table on standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if plan.target is None:
+        console.print(f"No plan: {plan.reason}.", markup=False, soft_wrap=True)
+        return
+    console.print(_slot_table(plan, plan.target, load, current_slots))
+    for line in _summary(plan, load):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _slot_table(plan: Plan, target: Assignment, load: Load, current_slots: int) -> Any:
+    from rich.table import Table
+
+    table = Table(title=f"{plan.planner}: to {plan.slots} slots at tau {plan.tau:g}", title_justify="left")
+    table.add_column("slot", justify="right")
+    for when in ("before", "after"):
+        for name in ("bins", "work", "state"):
+            table.add_column(f"{name} {when}", justify="right")
+    slots = max(plan.slots, current_slots, max(plan.current.owner) + 1, max(target.owner) + 1)
+    before, after = _sums(plan.current, load), _sums(target, load)
+    for slot in range(slots):
+        if slot in before or slot in after or slots <= 64:
+            row = [*before.get(slot, (0, 0, 0)), *after.get(slot, (0, 0, 0))]
+            table.add_row(str(slot), *(quantity(value) for value in row))
+    return table
+
+
+def _sums(assignment: Assignment, load: Load) -> dict[int, tuple[int, Fraction, Fraction]]:
+    sums: dict[int, tuple[int, Fraction, Fraction]] = {}
+    for b, slot in enumerate(assignment.owner):
+        bins, work, state = sums.get(slot, (0, Fraction(0), Fraction(0)))
+        sums[slot] = (bins + 1, work + exact(load.work[b]), state + exact(load.state[b]))
+    return sums
+
+
+def _summary(plan: Plan, load: Load) -> list[str]:
+    state = float(plan.cost) + float(plan.gain)
+    share = f" ({100 * float(plan.cost) / state:.1f} % of the state)" if state else ""
+    work = float(sum(map(exact, load.work)))
+    over_mean = float(plan.max_load) * plan.slots / work if work else 0.0
+    lines = [
+        f"moves      {plan.moves} of {plan.current.bins} bins",
+        f"cost       {quantity(plan.cost)}{share}",
+        f"bound      {quantity(plan.lower_bound)}: no plan of this kind, this balanced, moves less",
+        f"hash % N   {quantity(plan.hash_cost)} would have moved",
+        f"balance    busiest slot {quantity(plan.max_load)}, limit {plan.limit:,.6g}, {over_mean:.2f} times the mean",
+    ]
+    if plan.projected_cost is not None:
+        lines.append(f"projected  {plan.projected_cost:,.6g} expected from the moves to come")
+    if plan.reason:
+        lines.append(f"note       {plan.reason}")
+    return lines
+
+
+def quantity(value: Any) -> str:
+    """A number as people read it: whole ones with thousands separated, others to six digits."""
+    fraction = exact(value)
+    return f"{int(fraction):,}" if fraction.denominator == 1 else f"{float(fraction):,.6g}"
