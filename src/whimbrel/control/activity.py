@@ -1,0 +1,31 @@
+"""Whether a job wants an epoch though no row has come."""
+
+from __future__ import annotations
+
+from whimbrel.control.log import ControlLog
+from whimbrel.control.seal import Seal
+from whimbrel.control.stores import Store
+
+ROWS_MARK = "control/last-epoch-with-rows"
+_EPOCHS_AFTER_ROWS = 2
+"""Spark computes a watermark after an epoch and uses it in the next; one more lets chained operators follow."""
+
+
+def is_under_way(store: Store, newest: Seal) -> bool:
+    """Whether records wait to be read, a plan is in progress, or bins travel. A pause counts as rest."""
+    if ControlLog(store, lambda: 0).last() > newest.log_read:
+        return True
+    if newest.leaving.moves or newest.arriving.moves or newest.releasing.moves:
+        return True
+    return bool(newest.plan or newest.waiting) and not newest.paused
+
+
+def mark_rows(store: Store, epoch: int) -> None:
+    """Remember that this epoch had rows."""
+    store.replace(ROWS_MARK, str(epoch).encode())
+
+
+def epochs_after_rows(store: Store, newest: Seal) -> bool:
+    """Whether the epochs that follow the last rows are still owed."""
+    mark = store.get(ROWS_MARK)
+    return mark is not None and newest.epoch < int(mark) + _EPOCHS_AFTER_ROWS

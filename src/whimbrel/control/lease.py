@@ -1,0 +1,146 @@
+"""The fence: one live driver per job, by a lease with a generation.
+
+A driver takes the next generation by put-if-absent and then renews a heartbeat. Every router task looks for a
+generation above its own and stops with StaleDriver when it finds one, so a driver that was paused and comes back
+cannot start another epoch; an epoch it had already started loses against Spark's own commit log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from whimbrel.control.stores import Store
+from whimbrel.model.errors import JobInUse, StaleDriver
+from whimbrel.state.frames import open_frame, seal_frame
+
+FOLDER = "control/lease"
+BEAT_SECONDS = 2.0
+EXPIRES_SECONDS = 15.0
+"""A holder that has not renewed for this long is taken for dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a generation. ``boot_id`` tells a rebooted machine from the one the holder ran on."""
+
+    host: str
+    pid: int
+    boot_id: str
+
+    @staticmethod
+    def myself() -> Holder:
+        """This process."""
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        return Holder(socket.gethostname(), os.getpid(), boot.read_text().strip() if boot.exists() else "")
+
+    def is_surely_dead(self, here: Holder) -> bool:
+        """Whether the holder ran on this machine and does not run any more. False where we cannot know."""
+        if self.host != here.host:
+            return False
+        if self.boot_id != here.boot_id:
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return _is_defunct(self.pid)
+
+
+def _is_defunct(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
+    except (FileNotFoundError, IndexError):
+        return False
+
+
+class Lease:
+    """A held lease: ``generation`` is ours until a newer one appears."""
+
+    def __init__(self, store: Store, generation: int, clock_ms: Callable[[], int]) -> None:
+        self.generation = generation
+        self._store = store
+        self._clock_ms = clock_ms
+        self._stopped = threading.Event()
+        self._beat()
+        self._thread = threading.Thread(target=self._renew, name=f"whimbrel-lease-{generation}", daemon=True)
+        self._thread.start()
+
+    def release(self) -> None:
+        """Give the lease back, so that the next driver need not wait. Idempotent."""
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        self._store.replace(f"{FOLDER}/{self.generation:010d}.end", b"")
+
+    def _renew(self) -> None:
+        while not self._stopped.wait(BEAT_SECONDS):
+            # A failed beat is not fatal: the lease lives for several of them.
+            with contextlib.suppress(OSError):
+                self._beat()
+
+    def _beat(self) -> None:
+        self._store.replace(f"{FOLDER}/{self.generation:010d}.beat", str(self._clock_ms()).encode())
+
+
+def acquire(store: Store, directory: str, here: Holder, clock_ms: Callable[[], int]) -> Lease:
+    """Take the job's lease; JobInUse where another driver holds it and may still be alive."""
+    newest = newest_generation(store)
+    if newest and not _is_over(store, newest, here, clock_ms()):
+        holder = _holder(store, newest)
+        raise JobInUse(
+            f"{directory} is in use by the driver with process {holder.pid} on {holder.host}; "
+            f"stop that query, or wait {EXPIRES_SECONDS:.0f} seconds after it died"
+        )
+    claim = seal_frame("lease", json.dumps(asdict(here)).encode())
+    if not store.put_if_absent(_claim_name(newest + 1), claim):
+        raise JobInUse(f"{directory} was taken by another driver at this very moment; try again")
+    return Lease(store, newest + 1, clock_ms)
+
+
+def newest_generation(store: Store) -> int:
+    """The generation of the live driver; 0 where there was none."""
+    claims = [name for name in store.names(FOLDER) if name.endswith(".lease")]
+    return int(claims[-1].removesuffix(".lease")) if claims else 0
+
+
+def check_fence(store: Store, generation: int) -> None:
+    """Raise StaleDriver where a newer generation exists."""
+    newest = newest_generation(store)
+    if newest > generation:
+        raise StaleDriver(
+            f"this driver holds generation {generation} of the job and generation {newest} has taken over; "
+            "stop this query: the newer driver carries on"
+        )
+
+
+def is_held(store: Store, here: Holder, now_ms: int) -> bool:
+    """Whether a driver that may be alive holds the lease: is the job running?"""
+    newest = newest_generation(store)
+    return bool(newest) and not _is_over(store, newest, here, now_ms)
+
+
+def _claim_name(generation: int) -> str:
+    return f"{FOLDER}/{generation:010d}.lease"
+
+
+def _holder(store: Store, generation: int) -> Holder:
+    name = _claim_name(generation)
+    return Holder(**json.loads(open_frame("lease", store.get(name) or b"", name)))
+
+
+def _is_over(store: Store, generation: int, here: Holder, now_ms: int) -> bool:
+    if store.get(f"{FOLDER}/{generation:010d}.end") is not None:
+        return True
+    if _holder(store, generation).is_surely_dead(here):
+        return True
+    beat = store.get(f"{FOLDER}/{generation:010d}.beat")
+    return beat is not None and now_ms - int(beat) > EXPIRES_SECONDS * 1000

@@ -1,0 +1,75 @@
+"""An operator put into a streaming query: heartbeat, router, shuffle, host. Public Spark API only.
+
+The result is an ordinary streaming DataFrame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+from pyspark.sql.types import StructType
+
+from whimbrel.model.errors import BadInput
+from whimbrel.runtime.heartbeat import FORMAT, Heartbeat
+from whimbrel.runtime.host import Host
+from whimbrel.runtime.operator import Operator
+from whimbrel.runtime.packing import ROUTED_DDL
+from whimbrel.runtime.place import JobPlace
+from whimbrel.runtime.router import Router
+
+
+def install(
+    spark: SparkSession, place: JobPlace, operator: Operator, inputs: Sequence[DataFrame], output_mode: str
+) -> DataFrame:
+    """The operator's result over its input streams, one per side."""
+    for stream in inputs:
+        if not stream.isStreaming:
+            raise BadInput(f"operator {operator.name!r} needs a streaming DataFrame: read it with spark.readStream")
+    check_serialisable(operator)
+    narrowed = [stream.select(*side.columns) for stream, side in zip(inputs, operator.sides, strict=True)]
+    joined = narrowed[0] if len(narrowed) == 1 else _union_of_sides(narrowed)
+    beating = joined.union(_heartbeat(spark, place, operator, joined.schema))
+    routed = beating.mapInArrow(Router(place, operator), ROUTED_DDL)
+    if operator.delay is not None:
+        routed = routed.withWatermark("event_time", operator.delay)
+    grouped = routed.groupBy("slot_token")
+    return grouped.transformWithStateInPandas(Host(place, operator), operator.output, output_mode, operator.time_mode)
+
+
+def check_serialisable(operator: Operator) -> None:
+    """BadInput where the user's function cannot travel to the workers."""
+    from pyspark import cloudpickle
+
+    try:
+        cloudpickle.dumps(operator)
+    except Exception as error:
+        raise BadInput(
+            f"operator {operator.name!r} cannot be sent to the workers ({error}): its function must not hold a Spark "
+            "session, an open file, a lock or a connection; open those inside the function"
+        ) from None
+
+
+def _union_of_sides(streams: Sequence[DataFrame]) -> DataFrame:
+    """Several inputs as one stream: the number of the side, and one struct column per side."""
+    joined = None
+    for side, stream in enumerate(streams):
+        structs = [
+            (fn.struct(*stream.columns) if i == side else fn.lit(None).cast(_struct(other))).alias(f"side{i}")
+            for i, other in enumerate(streams)
+        ]
+        tagged = stream.select(fn.lit(side).cast("int").alias("side"), *structs)
+        joined = tagged if joined is None else joined.union(tagged)
+    assert joined is not None
+    return joined
+
+
+def _struct(stream: DataFrame) -> StructType:
+    return StructType(list(stream.schema.fields))
+
+
+def _heartbeat(spark: SparkSession, place: JobPlace, operator: Operator, schema: StructType) -> DataFrame:
+    spark.dataSource.register(Heartbeat)
+    reader = spark.readStream.format(FORMAT).schema(schema).option("directory", place.directory)
+    return reader.option("event_time", str(operator.delay is not None).lower()).load()

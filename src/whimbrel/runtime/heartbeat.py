@@ -1,0 +1,78 @@
+"""The heartbeat: a source without rows that asks for epochs while something is still under way.
+
+An idle stream has no epochs, and a migration needs a few. The source looks at the control directory and moves
+its offset on while records wait or bins travel; it is silent otherwise. With event time it also asks for the two
+epochs after the last rows, so that a window closes when the watermark passes it and not one event later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from whimbrel.control.activity import epochs_after_rows, is_under_way
+from whimbrel.control.seals import SealBook
+from whimbrel.control.stores import open_store
+
+FORMAT = "whimbrel_heartbeat"
+
+
+class Heartbeat(DataSource):
+    """Options: ``directory`` of the job, ``event_time`` ("true" where windows must close on an idle stream)."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name under which Spark knows the source."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """The schema is the stream's own: the source joins it in a union."""
+        raise AssertionError("the heartbeat is always given its stream's schema")
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """The reader; it runs beside the driver."""
+        return _Reader(self.options["directory"], self.options.get("event_time") == "true")
+
+
+class _Reader(DataSourceStreamReader):
+    def __init__(self, directory: str, event_time: bool) -> None:
+        self._directory = directory
+        self._event_time = event_time
+        self._beats: int | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        return {"beats": 0}
+
+    def latestOffset(self, start: dict[str, int] | None = None, *limit: Any) -> dict[str, int]:  # noqa: N802
+        """One epoch past the newest sealed one while epochs are wanted; where it stood otherwise.
+
+        Counting in sealed epochs makes the offset the same for every reader that looks at the same directory.
+        """
+        store = open_store(self._directory)
+        newest = SealBook(store).newest()
+        beats = self._beats or (start or {}).get("beats", 0)
+        wanted = newest is not None and (
+            is_under_way(store, newest) or (self._event_time and epochs_after_rows(store, newest))
+        )
+        if wanted and newest is not None:
+            beats = max(beats, newest.epoch + 2)
+        self._beats = beats
+        return {"beats": beats}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """One empty partition, so that the router runs once even when no other source has data."""
+        return [InputPartition(end["beats"])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """No rows."""
+        return iter(())
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing to forget."""
+
+    def stop(self) -> None:
+        """Nothing to close."""

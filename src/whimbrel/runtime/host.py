@@ -1,0 +1,151 @@
+"""The host (Megaphone's S): one call per slot and epoch, inside Spark's own stateful operator.
+
+Order within a call: settle the bins, apply the rows, export what leaves, commit the ledger, and only then emit.
+Nothing is visible to anybody before Spark commits the epoch, and a retry repeats all of it with the same bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
+
+from whimbrel.control import faults, statistics
+from whimbrel.model.errors import JobMismatch, OperatorFailed, WhimbrelError
+from whimbrel.model.faults import ROWS_APPLIED, SLOT_COMMITTED
+from whimbrel.runtime.backend import StateStoreBackend
+from whimbrel.runtime.copies import copy_folder
+from whimbrel.runtime.frames_out import to_frame
+from whimbrel.runtime.inbox import Inbox, read_inbox
+from whimbrel.runtime.operator import Operator, SlotCall
+from whimbrel.runtime.place import JobPlace, now_ms
+from whimbrel.runtime.residence import Residence, Traffic
+from whimbrel.runtime.task import TaskFacts
+from whimbrel.runtime.tokens import slot_tokens
+from whimbrel.state.ledger import SlotLedger
+
+
+class Host(StatefulProcessor):
+    """Spark calls it; it calls the operator."""
+
+    def __init__(self, place: JobPlace, operator: Operator) -> None:
+        self._place = place
+        self._operator = operator
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Spark hands over the state of one partition."""
+        self._backend = StateStoreBackend(handle)
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
+        """One slot, one epoch."""
+        slot = slot_tokens(self._place.settings.max_slots).index(int(key[0]))
+        task = TaskFacts.here()
+        self._check_partition(slot, task)
+        began = time.time_ns()
+        call = _SlotEpoch(self._place, self._operator, self._backend, slot, task, began)
+        for batch in call.run(rows, timerValues):
+            if batch.num_rows:
+                yield to_frame(batch)
+
+    def close(self) -> None:
+        """Nothing is held between epochs."""
+
+    def _check_partition(self, slot: int, task: TaskFacts) -> None:
+        if task.partition != slot:
+            raise JobMismatch(
+                f"slot {slot} of {self._place.directory} runs in state partition {task.partition}: this query has another "
+                f"number of shuffle partitions than the job's max_slots ({self._place.settings.max_slots}); create the "
+                "job right before you start its query, or set spark.sql.shuffle.partitions to max_slots"
+            )
+
+
+@dataclass(slots=True)
+class _SlotEpoch:
+    place: JobPlace
+    operator: Operator
+    backend: StateStoreBackend
+    slot: int
+    task: TaskFacts
+    began: int
+
+    def run(self, frames: Iterator[pd.DataFrame], times: TimerValues) -> list[pa.RecordBatch]:
+        """The whole call; returns what the operator emits."""
+        inbox = read_inbox(frames, self.operator)
+        ledger = self._open_ledger()
+        residence = self._residence(ledger)
+        arrived = residence.settle()
+        ledger.add_rows(inbox.bins, inbox.rows_per_bin)
+        emitted = self._apply(inbox, ledger, times)
+        faults.reached(ROWS_APPLIED, self.task.epoch)
+        departed = residence.depart()
+        ledger.commit(self.task.epoch)
+        faults.reached(SLOT_COMMITTED, self.task.epoch)
+        self._keep_statistics(inbox, residence, arrived, departed)
+        return emitted
+
+    def _open_ledger(self) -> SlotLedger:
+        folder: Path | None = copy_folder(self.place.directory, self.operator.name, self.slot)
+        return SlotLedger.open(
+            self.backend, tables=list(self.operator.tables()), bits=self.place.settings.bin_bits, copy_root=folder
+        )
+
+    def _residence(self, ledger: SlotLedger) -> Residence:
+        seal = self.place.seal(self.task.epoch, self.task.query_id)
+        stamped = self.place.seals.assignment(seal.assignment)
+        return Residence(self.place.store, self.operator.name, self.slot, seal, stamped, ledger)
+
+    def _apply(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues) -> list[pa.RecordBatch]:
+        call = SlotCall(
+            self.slot,
+            self.task.epoch,
+            self.place.settings.bin_bits,
+            inbox.sides,
+            ledger,
+            times.getCurrentWatermarkInMs() if self.operator.time_mode == "EventTime" else 0,
+            times.getCurrentProcessingTimeInMs() if self.operator.time_mode != "None" else 0,
+        )
+        try:
+            return list(self.operator.process(call))
+        except WhimbrelError:
+            raise
+        except Exception as error:
+            raise OperatorFailed(
+                f"operator {self.operator.name!r} failed in slot {self.slot}, epoch {self.task.epoch}: "
+                f"{type(error).__name__}: {error}; the state is as before the epoch: mend the function and restart the query"
+            ) from error
+
+    def _keep_statistics(self, inbox: Inbox, residence: Residence, arrived: Traffic, departed: Traffic) -> None:
+        sizes = residence.ledger.state_bytes()
+        bins = np.array(residence.held_bins(), np.int64)
+        rows = np.zeros(self.place.settings.bins, np.int64)
+        np.add.at(rows, inbox.bins, inbox.rows_per_bin)
+        total = max(1, int(rows.sum()))
+        micros = (rows * ((time.time_ns() - self.began) // 1000)) // total
+        statistics.write(
+            self.place.store,
+            self.operator.name,
+            statistics.SlotStatistics(
+                epoch=self.task.epoch,
+                slot=self.slot,
+                began_at_ms=self.began // 1_000_000,
+                ended_at_ms=now_ms(),
+                rows=int(rows.sum()),
+                bytes_in=arrived.bytes,
+                bytes_out=departed.bytes,
+                bins_in=arrived.bins,
+                bins_out=departed.bins,
+                bins=bins,
+                bin_rows=rows[bins],
+                bin_state_bytes=np.asarray(sizes, np.int64)[bins],
+                bin_micros=micros[bins],
+            ),
+        )

@@ -1,0 +1,240 @@
+"""The job: one directory, one name, its operators, and the handle by which a user plans and applies migrations.
+
+Invariant: while a job object with operators is alive, this process holds the job's lease.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.control import lease
+from whimbrel.control.board import Board, Status
+from whimbrel.control.settings import JobSettings, fix_operator, fix_settings
+from whimbrel.control.stores import open_store
+from whimbrel.control.waiting import wait_until_settled
+from whimbrel.migration import Pacing
+from whimbrel.model.durations import milliseconds
+from whimbrel.model.errors import BadInput
+from whimbrel.model.plan import Plan
+from whimbrel.runtime.place import JobPlace, now_ms
+from whimbrel.runtime.session import prepare_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from whimbrel.runtime.audit import AuditReport
+    from whimbrel.runtime.operator import Operator
+    from whimbrel.runtime.operators.aggregates import Aggregate
+    from whimbrel.runtime.operators.state_machine import Fold
+
+_HELD: dict[str, lease.Lease] = {}
+"""The leases of this process, by directory: a notebook cell that runs twice is no second driver."""
+
+
+def job(
+    spark: SparkSession,
+    name: str,
+    *,
+    max_slots: int = 8,
+    bins: int = 256,
+    slots: int | None = None,
+    directory: str | Path | None = None,
+) -> Job:
+    """Open a job, or make it: ``name`` in ``directory`` (by default ``whimbrel-jobs/NAME`` below the working directory).
+
+    ``bins`` (a power of two) and ``max_slots`` are fixed for the life of the job; ``slots`` is how many are active
+    in its first epoch (all of them by default). Raises BadInput for impossible numbers, JobMismatch where the
+    directory was made with others, JobInUse where another live driver runs the job.
+    """
+    place = str(Path("whimbrel-jobs", name).absolute()) if directory is None else _absolute(str(directory))
+    wanted = JobSettings(name, bins, max_slots, max_slots if slots is None else slots)
+    prepare_session(spark, max_slots)
+    settings = fix_settings(open_store(place), wanted, place)
+    return Job(spark, place, settings)
+
+
+def _absolute(directory: str) -> str:
+    return directory if "://" in directory else str(Path(directory).absolute())
+
+
+class Job:
+    """Made by ``whimbrel.job``; see there."""
+
+    def __init__(self, spark: SparkSession, directory: str, settings: JobSettings) -> None:
+        self._spark = spark
+        self.directory = directory
+        self.settings = settings
+        self.board = Board(directory, now_ms)
+
+    # -- the query ------------------------------------------------------------------------------------------------
+
+    @property
+    def checkpoint(self) -> str:
+        """Where the query of this job keeps Spark's checkpoint: pass it as ``checkpointLocation``."""
+        return f"{self.directory}/checkpoint"
+
+    def writer(self, result: DataFrame) -> DataStreamWriter:
+        """``result.writeStream`` with the job's checkpoint and name already set."""
+        return result.writeStream.option("checkpointLocation", self.checkpoint).queryName(self.settings.name)
+
+    def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
+        """Put any operator into the stream. Takes the lease; raises JobMismatch where a restart changed the operator."""
+        from whimbrel.runtime.dataflow import install
+
+        held = self._take_lease()
+        prepare_session(self._spark, self.settings.max_slots)
+        fix_operator(self.board.store, operator.name, operator.describe(), self.directory)
+        place = JobPlace(self.directory, self.settings, held.generation)
+        return install(self._spark, place, operator, inputs, output_mode)
+
+    def aggregate(
+        self,
+        stream: DataFrame,
+        key: str | Sequence[str],
+        *,
+        name: str = "aggregate",
+        output_mode: str = "append",
+        **aggregates: Aggregate,
+    ) -> DataFrame:
+        """Vectorised aggregates per key; a row for every key that changed in an epoch.
+
+        ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
+        """
+        from whimbrel.runtime.operators.keyed_aggregate import KeyedAggregate
+        from whimbrel.runtime.schemas import arrow_of
+
+        if not aggregates:
+            raise BadInput("aggregate needs at least one aggregate, for example n=whimbrel.count()")
+        keys = _columns(stream, key)
+        operator = KeyedAggregate(name, keys, aggregates, arrow_of(stream.schema))
+        return self.install(operator, stream, output_mode=output_mode)
+
+    def state_machine(
+        self,
+        stream: DataFrame,
+        key: str | Sequence[str],
+        fold: Fold,
+        schema: str,
+        *,
+        name: str = "state_machine",
+        output_mode: str = "append",
+    ) -> DataFrame:
+        """A fold per key in plain Python. ``schema`` names the key columns, then the state columns.
+
+        ``fold(state, rows)`` gets the key's state (None for a new key) and its rows of one epoch, and returns the new
+        state, or None to forget the key. A row of key and new state is emitted for every key that changed.
+        """
+        import pyarrow as pa
+
+        from whimbrel.runtime.operators.state_machine import StateMachine
+        from whimbrel.runtime.schemas import arrow_of, parse_ddl
+
+        keys = _columns(stream, key)
+        declared = arrow_of(parse_ddl(schema, "schema"))
+        if declared.names[: len(keys)] != keys or len(declared) == len(keys):
+            raise BadInput(
+                f"schema {schema!r} must name the key columns ({', '.join(keys)}) first and then the state columns"
+            )
+        if not callable(fold):
+            raise BadInput(f"fold is {fold!r}: it must be a function of (state, rows)")
+        key_schema = pa.schema([arrow_of(stream.schema).field(k) for k in keys])
+        state = pa.schema([declared.field(i) for i in range(len(keys), len(declared))])
+        operator = StateMachine(name, key_schema, state, stream.columns, fold)
+        return self.install(operator, stream, output_mode=output_mode)
+
+    # -- the migrations -------------------------------------------------------------------------------------------
+
+    def plan(
+        self, slots: int | None = None, planner: str = "ssm", tau: float = 0.2, epochs: int = 64, **options: Any
+    ) -> Plan:
+        """A dry run: what moving to ``slots`` slots would cost, from the load of the last ``epochs`` epochs."""
+        from whimbrel.control.proposing import propose
+
+        return propose(self.board, slots, planner, tau, epochs, **options)
+
+    def apply(
+        self,
+        plan: Plan,
+        pacing: str = "batched",
+        size: int | None = None,
+        gap_epochs: int | None = None,
+        p99: str | float | None = None,
+        note: str = "",
+    ) -> int:
+        """Post a plan; it begins at the next epoch. ``p99`` is the budget's, "2 seconds" or milliseconds."""
+        p99_ms = None if p99 is None else milliseconds(p99)
+        return self.board.post_plan(plan, Pacing.of(pacing, size, gap_epochs, p99_ms), note)
+
+    def wait(self, timeout_seconds: float = 600.0, heard: Callable[[Status], None] | None = None) -> Status:
+        """Block until every posted plan has ended and no bytes travel; ``heard`` gets each change on the way.
+
+        Raises TimeoutError, and says where the migration stands, after ``timeout_seconds``.
+        """
+        return wait_until_settled(self.board, timeout_seconds, heard or (lambda _: None))
+
+    def pause(self, note: str = "") -> None:
+        """Seal no new steps; the step in flight completes."""
+        self.board.pause(note)
+
+    def resume(self, note: str = "") -> None:
+        """Go on after a pause."""
+        self.board.resume(note)
+
+    def cancel(self, note: str = "") -> None:
+        """End the plans in progress and waiting; the assignment stays where it stands."""
+        self.board.cancel(note)
+
+    def rollback(self, pacing: str = "batched", size: int | None = None) -> int:
+        """Return to the assignment before the plan in progress, or else before the last one."""
+        return self.board.rollback(Pacing.of(pacing, size))
+
+    def status(self) -> Status:
+        """Where the job stands now."""
+        return self.board.status()
+
+    def history(self) -> Iterator[Mapping[str, object]]:
+        """What was posted to this job and how it ended, oldest first."""
+        return self.board.history()
+
+    def audit(self) -> AuditReport:
+        """Read Spark's committed state and prove that every bin is whole and in exactly one slot."""
+        from whimbrel.runtime.audit import audit
+
+        return audit(self._spark, self.board, self.checkpoint)
+
+    def stats(self, since_epoch: int = 0) -> DataFrame:
+        """Rows, time and state per operator, epoch, slot and bin, as a DataFrame."""
+        from whimbrel.control.statistics import as_table
+
+        return self._spark.createDataFrame(as_table(self.board.store, since_epoch).to_pandas())
+
+    def close(self) -> None:
+        """Give the lease back and drop this machine's local copies. Stop the query first."""
+        from whimbrel.runtime.copies import forget_copies
+
+        held = _HELD.pop(self.directory, None)
+        if held is not None:
+            held.release()
+        forget_copies(self.directory)
+
+    def _take_lease(self) -> lease.Lease:
+        held = _HELD.get(self.directory)
+        if held is None or lease.newest_generation(self.board.store) != held.generation:
+            held = lease.acquire(self.board.store, self.directory, lease.Holder.myself(), now_ms)
+            _HELD[self.directory] = held
+            atexit.register(held.release)
+        return held
+
+
+def _columns(stream: DataFrame, key: str | Sequence[str]) -> list[str]:
+    keys = [key] if isinstance(key, str) else list(key)
+    if not keys:
+        raise BadInput("key is empty: name at least one column")
+    for k in keys:
+        if k not in stream.columns:
+            raise BadInput(f"there is no key column {k!r}: the stream has {', '.join(stream.columns)}")
+    return keys

@@ -1,0 +1,89 @@
+"""Spark's own progress beside Whimbrel's: after every epoch one line with its length and what it moved.
+
+Runs in the driver process. A lost line costs a point in a chart and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from whimbrel.control import statistics
+from whimbrel.control.seals import SealBook
+from whimbrel.control.stores import Store
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """One committed epoch as the driver saw it."""
+
+    epoch: int
+    ended_at_ms: int
+    duration_ms: int
+    rows: int
+    bins_moved: int
+    bytes_moved: int
+    plan: int
+    step: int
+
+
+class EpochListener(StreamingQueryListener):
+    """Collects reports of one job's query and hands each to ``heard``."""
+
+    def __init__(self, store: Store, checkpoint_query: Callable[[], str], heard: Callable[[EpochReport], None]) -> None:
+        self._store = store
+        self._query = checkpoint_query
+        self._heard = heard
+        self._seals = SealBook(store)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Nothing to do: the first epoch tells."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """One epoch was committed."""
+        progress = event.progress
+        if str(progress.id) == self._query():
+            self._heard(self._report(progress))
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """An idle stream has no epochs to report."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Spark tells whoever waits for the query."""
+
+    def _report(self, progress: Any) -> EpochReport:
+        epoch = int(progress.batchId)
+        seal = self._seals.read(epoch)
+        sent = 0
+        for operator in self._store.names("stats"):
+            sent += sum(s.bytes_out for s in statistics.read(self._store, operator, epoch) if s.epoch == epoch)
+        return EpochReport(
+            epoch=epoch,
+            ended_at_ms=0,
+            duration_ms=int(progress.durationMs.get("triggerExecution", 0)),
+            rows=int(progress.numInputRows),
+            bins_moved=len(seal.leaving.moves) if seal else 0,
+            bytes_moved=sent,
+            plan=seal.plan if seal else 0,
+            step=seal.leaving.number if seal else 0,
+        )
+
+
+class Reports:
+    """The reports of a job, newest last; also appended as JSON lines where anybody can read them."""
+
+    def __init__(self, kept: int = 10_000) -> None:
+        self.heard: deque[EpochReport] = deque(maxlen=kept)
+
+    def __call__(self, report: EpochReport) -> None:
+        """Take one report."""
+        self.heard.append(report)
+
+    def as_json_lines(self) -> str:
+        """All kept reports, one JSON object a line."""
+        return "\n".join(json.dumps(asdict(report)) for report in self.heard)

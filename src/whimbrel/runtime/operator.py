@@ -1,0 +1,82 @@
+"""What an operator is to the router and to the host.
+
+An operator is a value: it is pickled to the workers, holds no state of its own, and must be a function of its
+rows, its tables and the epoch's times. Everything it remembers lives in the ledger's tables, so it moves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from whimbrel.state.hashing import KeyHashes
+from whimbrel.state.ledger import SlotLedger, TableSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one input side for one slot and epoch, in mapper order, with the hashes of their keys."""
+
+    batch: pa.RecordBatch
+    hashes: KeyHashes
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCall:
+    """One call of an operator: a slot, an epoch, its rows and its state.
+
+    ``watermark_ms`` is the watermark of the epoch (0 without event time); ``now_ms`` is the processing time that
+    Spark fixed for the epoch, the same in a replay.
+    """
+
+    slot: int
+    epoch: int
+    bits: int
+    sides: tuple[Rows, ...]
+    ledger: SlotLedger
+    watermark_ms: int
+    now_ms: int
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the first, often only, side."""
+        return self.sides[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One input of an operator: its key columns, the columns that it needs, and its event time column."""
+
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    time: str | None = None
+
+
+class Operator(ABC):
+    """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it."""
+
+    name: str
+    sides: tuple[Side, ...]
+    output: str
+    delay: str | None = None
+    time_mode: str = "None"
+
+    @abstractmethod
+    def tables(self) -> Sequence[TableSpec]:
+        """The tables that hold the operator's state."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What must not change while state rests under this operator: kind, keys, state schema. Plain JSON data."""
+
+    def prepare(self, side: int, rows: Rows) -> Rows:
+        """Map-side work on a chunk of rows before they cross the shuffle: combine what can be combined."""
+        return rows
+
+    @abstractmethod
+    def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
+        """Apply an epoch's rows to the state and return the output, with the columns of ``output`` in its order."""

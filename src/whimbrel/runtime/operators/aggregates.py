@@ -1,0 +1,86 @@
+"""What a user may ask for per key: count, sum, min, max, mean. Each becomes one or two cells and an output column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whimbrel.model.errors import BadInput
+from whimbrel.runtime.operators.cells import Cell
+
+KINDS = ("count", "sum", "min", "max", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate of one column; make it with ``count``, ``sum_of``, ``min_of``, ``max_of`` or ``mean_of``."""
+
+    kind: str
+    column: str | None = None
+
+    def cells(self, name: str, schema: pa.Schema) -> tuple[Cell, ...]:
+        """The cells behind the output column ``name``; BadInput where the column cannot be aggregated so."""
+        if self.kind == "count":
+            return (Cell(name, pa.int64(), "sum", self.column, counts=True),)
+        kind = self._type_in(schema)
+        if self.kind == "mean":
+            total = Cell(f"{name}.sum", pa.float64(), "sum", self.column)
+            return (total, Cell(f"{name}.count", pa.int64(), "sum", self.column, counts=True))
+        if self.kind == "sum":
+            wide = pa.float64() if pa.types.is_floating(kind) else pa.int64()
+            return (Cell(name, wide, "sum", self.column),)
+        return (Cell(name, kind, "min" if self.kind == "min" else "max", self.column),)
+
+    def output_field(self, name: str, schema: pa.Schema) -> pa.Field:
+        """The output column."""
+        if self.kind == "mean":
+            return pa.field(name, pa.float64())
+        return pa.field(name, self.cells(name, schema)[0].type)
+
+    def output(self, name: str, state: pa.RecordBatch) -> pa.Array:
+        """The output column of rows of state."""
+        if self.kind != "mean":
+            return state.column(name)
+        count = state.column(f"{name}.count")
+        return pc.divide(state.column(f"{name}.sum"), pc.if_else(pc.equal(count, 0), None, count.cast(pa.float64())))
+
+    def _type_in(self, schema: pa.Schema) -> pa.DataType:
+        index = schema.get_field_index(self.column)
+        if index < 0:
+            raise BadInput(
+                f"there is no column {self.column!r} to take the {self.kind} of: the stream has {', '.join(schema.names)}"
+            )
+        kind = schema.field(index).type
+        temporal = pa.types.is_timestamp(kind) or pa.types.is_date32(kind)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (temporal and self.kind in {"min", "max"}):
+            return kind
+        raise BadInput(
+            f"the {self.kind} of column {self.column!r} ({kind}) is not available: cast it to a number or use state_machine"
+        )
+
+
+def count(column: str | None = None) -> Aggregate:
+    """How many rows, or how many non-null values of a column."""
+    return Aggregate("count", column)
+
+
+def sum_of(column: str) -> Aggregate:
+    """The sum of a numeric column; null while there is no value, as in Spark."""
+    return Aggregate("sum", column)
+
+
+def min_of(column: str) -> Aggregate:
+    """The least value of a numeric, date or timestamp column."""
+    return Aggregate("min", column)
+
+
+def max_of(column: str) -> Aggregate:
+    """The greatest value of a numeric, date or timestamp column."""
+    return Aggregate("max", column)
+
+
+def mean_of(column: str) -> Aggregate:
+    """The mean of a numeric column."""
+    return Aggregate("mean", column)

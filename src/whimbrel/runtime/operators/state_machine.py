@@ -1,0 +1,121 @@
+"""``state_machine``: a fold per key, in the user's own Python.
+
+The fold sees a key's state and all of the key's rows of one epoch at once, in order; what it returns is the new
+state and, with the key before it, the row that is emitted.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from whimbrel.model.errors import OperatorFailed
+from whimbrel.runtime.operator import Operator, Side, SlotCall
+from whimbrel.runtime.schemas import ddl_of
+from whimbrel.state.grouping import group_rows
+from whimbrel.state.ledger import TableSpec
+
+TABLE = "keys"
+Fold = Callable[[Any, list[Any]], Any]
+"""``fold(state, rows)``: ``state`` is a named tuple of the state columns, or None for a new key; ``rows`` are named
+tuples of the input columns. Returns the new state (a tuple in the same order, or a bare value where there is one
+column), or None to forget the key."""
+
+
+class StateMachine(Operator):
+    """``keys`` and ``state`` are Arrow schemas; ``columns`` are the input columns that the fold reads."""
+
+    def __init__(self, name: str, keys: pa.Schema, state: pa.Schema, columns: Sequence[str], fold: Fold) -> None:
+        self.name = name
+        self._keys, self._state, self._fold = keys, state, fold
+        self.sides = (Side(tuple(keys.names), tuple(columns)),)
+        self._output = pa.schema([*keys, *state])
+        self.output = ddl_of(self._output)
+
+    def tables(self) -> Sequence[TableSpec]:
+        """One table: a row per key."""
+        return [TableSpec(TABLE, self._keys, self._state)]
+
+    def describe(self) -> dict[str, Any]:
+        """Kind, keys and state columns."""
+        return {
+            "kind": "state_machine",
+            "keys": [f"{f.name} {f.type}" for f in self._keys],
+            "state": [f"{f.name} {f.type}" for f in self._state],
+        }
+
+    def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
+        """Fold every key's rows into its state."""
+        rows = call.rows
+        if not rows.batch.num_rows:
+            return []
+        group, first = group_rows(rows.hashes)
+        table = call.ledger.table(TABLE)
+        keys = rows.batch.select(self._keys.names).take(pa.array(first))
+        places, fresh = table.ensure(rows.hashes.take(first), keys)
+        before = self._states_before(table.read(places, self._state.names), fresh)
+        after = self._fold_all(keys, before, _grouped(rows.batch, group, first.size), call)
+        kept = np.array([state is not None for state in after], np.bool_)
+        table.delete(places[~kept])
+        values = self._to_batch([state for state in after if state is not None], call)
+        table.write(places[kept], values)
+        changed = keys.filter(pa.array(kept))
+        return [pa.RecordBatch.from_arrays([*changed.columns, *values.columns], schema=self._output)]
+
+    def _states_before(self, old: pa.RecordBatch, fresh: np.ndarray[Any, Any]) -> list[Any]:
+        shape = namedtuple("State", self._state.names, rename=True)  # type: ignore[misc]
+        columns = [column.to_pylist() for column in old.columns]
+        return [None if new else shape(*values) for new, *values in zip(fresh.tolist(), *columns, strict=True)]
+
+    def _fold_all(self, keys: pa.RecordBatch, before: list[Any], grouped: list[list[Any]], call: SlotCall) -> list[Any]:
+        after = []
+        for place, (state, rows) in enumerate(zip(before, grouped, strict=True)):
+            try:
+                result = self._fold(state, rows)
+            except Exception as error:
+                raise self._failure(f"fold raised {type(error).__name__}: {error}", keys, place, call) from error
+            after.append(self._checked(result, keys, place, call))
+        return after
+
+    def _checked(self, result: Any, keys: pa.RecordBatch, place: int, call: SlotCall) -> tuple[Any, ...] | None:
+        if result is None:
+            return None
+        state = tuple(result) if isinstance(result, tuple | list) else (result,)
+        if len(state) != len(self._state):
+            wanted = ", ".join(self._state.names)
+            raise self._failure(f"fold returned {len(state)} values where the state is ({wanted})", keys, place, call)
+        return state
+
+    def _to_batch(self, states: list[tuple[Any, ...]], call: SlotCall) -> pa.RecordBatch:
+        columns = list(zip(*states, strict=True)) or [()] * len(self._state)
+        arrays = []
+        for field, values in zip(self._state, columns, strict=True):
+            try:
+                arrays.append(pa.array(values, type=field.type))
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+                raise OperatorFailed(
+                    f"operator {self.name!r}, slot {call.slot}, epoch {call.epoch}: fold returned a value that is no "
+                    f"{field.type} for the state column {field.name!r} ({error}); the state is as before the epoch"
+                ) from error
+        return pa.RecordBatch.from_arrays(arrays, schema=self._state)
+
+    def _failure(self, what: str, keys: pa.RecordBatch, place: int, call: SlotCall) -> OperatorFailed:
+        key = tuple(column[place].as_py() for column in keys.columns)
+        b = call.rows.hashes.bins(call.bits)[group_rows(call.rows.hashes)[1][place]]
+        return OperatorFailed(
+            f"operator {self.name!r}: {what} (key {key!r}, bin {b}, slot {call.slot}, epoch {call.epoch}); "
+            "the state is as before the epoch: mend the function and restart the query"
+        )
+
+
+def _grouped(batch: pa.RecordBatch, group: np.ndarray[Any, Any], groups: int) -> list[list[Any]]:
+    shape = namedtuple("Row", batch.schema.names, rename=True)  # type: ignore[misc]
+    grouped: list[list[Any]] = [[] for _ in range(groups)]
+    columns = [column.to_pylist() for column in batch.columns]
+    for g, values in zip(group.tolist(), zip(*columns, strict=True), strict=True):
+        grouped[g].append(shape(*values))
+    return grouped

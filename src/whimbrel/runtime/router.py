@@ -1,0 +1,177 @@
+"""The router (Megaphone's F): rows in, payloads per slot out, under the assignment sealed for this epoch.
+
+Runs inside ``mapInArrow``, once per input partition. Vectorised over Arrow batches; chunks bound its memory.
+Partition 0 also calls every slot that must run though no row may reach it: a slot with bins, or with bins on
+their way in or out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whimbrel.control import faults
+from whimbrel.control.activity import mark_rows
+from whimbrel.control.seal import Seal
+from whimbrel.model.faults import ROWS_ROUTED
+from whimbrel.runtime.operator import Operator, Rows
+from whimbrel.runtime.packing import CALL, ROUTED, as_batch, pack, pack_counts, split_by_slot
+from whimbrel.runtime.place import JobPlace
+from whimbrel.runtime.task import TaskFacts
+from whimbrel.runtime.tokens import slot_tokens
+from whimbrel.state.hashing import hash_keys
+
+CHUNK_ROWS = 1 << 22
+CHUNK_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """The function that ``mapInArrow`` runs."""
+
+    place: JobPlace
+    operator: Operator
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Route one partition of one epoch."""
+        task = TaskFacts.here()
+        seal = self.place.seal(task.epoch, task.query_id)
+        work = _Routing.begin(self.place, self.operator, seal, task.partition)
+        for batch in batches:
+            yield from work.take(batch)
+        yield from work.finish()
+        if self.operator.delay is not None and work.counts.any():
+            mark_rows(self.place.store, task.epoch)
+        faults.reached(ROWS_ROUTED, task.epoch)
+
+
+@dataclass(slots=True)
+class _Routing:
+    """One partition's pass: the chunk that is filling up, and what has been counted so far."""
+
+    operator: Operator
+    owner: np.ndarray[Any, np.dtype[np.int32]]
+    bits: int
+    tokens: tuple[int, ...]
+    mapper: int
+    calls: tuple[int, ...]
+    chunks: list[list[pa.RecordBatch]]
+    schemas: list[pa.Schema | None]
+    counts: np.ndarray[Any, np.dtype[np.int64]]
+    latest: datetime | None = None
+    sequence: int = 0
+    rows_held: int = 0
+    bytes_held: int = 0
+    out: list[tuple[int, int, int, int, bytes, datetime | None]] = field(default_factory=list)
+
+    @staticmethod
+    def begin(place: JobPlace, operator: Operator, seal: Seal, mapper: int) -> _Routing:
+        stamped = place.seals.assignment(seal.assignment)
+        owner = np.array(stamped.assignment.owner, np.int32)
+        sides = len(operator.sides)
+        return _Routing(
+            operator,
+            owner,
+            place.settings.bin_bits,
+            slot_tokens(place.settings.max_slots),
+            mapper,
+            slots_to_call(seal, owner) if mapper == 0 else (),
+            [[] for _ in range(sides)],
+            [None] * sides,
+            np.zeros(owner.size, np.int64),
+        )
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Hold a batch; once a chunk is full, send it."""
+        if not batch.num_rows:
+            return
+        for side, part in enumerate(self._sides_of(batch)):
+            if part.num_rows:
+                self.chunks[side].append(part)
+        self.rows_held += batch.num_rows
+        self.bytes_held += batch.nbytes
+        if self.rows_held >= CHUNK_ROWS or self.bytes_held >= CHUNK_BYTES:
+            self._route_chunks()
+            yield self._flush()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Send what is held, the counts, the calls and the latest event time."""
+        self._route_chunks()
+        self._send_counts()
+        for slot in self.calls:
+            self._send(slot, CALL, b"")
+        if self.latest is not None:
+            self.out.append((self.tokens[0], self.mapper, self._next(), CALL, b"", self.latest))
+        if self.out:
+            yield self._flush()
+
+    def _sides_of(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        if len(self.operator.sides) == 1:
+            return [batch]
+        side = batch.column(0)
+        found = []
+        for i in range(len(self.operator.sides)):
+            mine = batch.column(i + 1).filter(pc.equal(side, i))
+            found.append(pa.RecordBatch.from_struct_array(mine))
+        return found
+
+    def _route_chunks(self) -> None:
+        for side, held in enumerate(self.chunks):
+            if held:
+                self._route(side, held[0] if len(held) == 1 else as_batch(pa.Table.from_batches(held)))
+                held.clear()
+        self.rows_held = self.bytes_held = 0
+
+    def _route(self, side: int, batch: pa.RecordBatch) -> None:
+        spec = self.operator.sides[side]
+        self._note_time(batch, spec.time)
+        batch = batch.select(list(spec.columns))
+        hashes = hash_keys([batch.column(key) for key in spec.keys])
+        self.counts += np.bincount(hashes.bins(self.bits), minlength=self.counts.size)
+        rows = self.operator.prepare(side, Rows(batch, hashes))
+        self.schemas[side] = rows.batch.schema
+        order, ranges = split_by_slot(self.owner[rows.hashes.bins(self.bits)])
+        arranged = rows.batch if len(ranges) == 1 else rows.batch.take(pa.array(order))
+        for slot, (start, end) in ranges.items():
+            for payload in pack(arranged.slice(start, end - start)):
+                self._send(slot, side, payload)
+
+    def _note_time(self, batch: pa.RecordBatch, column: str | None) -> None:
+        latest = pc.max(batch.column(column)).cast(pa.timestamp("us", tz="UTC")).as_py() if column else None
+        if latest is not None and (self.latest is None or latest > self.latest):
+            self.latest = latest
+
+    def _send_counts(self) -> None:
+        schema = next((s for s in self.schemas if s is not None), None)
+        if schema is None:
+            return
+        side = self.schemas.index(schema)
+        counted = np.flatnonzero(self.counts)
+        for slot in np.unique(self.owner[counted]):
+            bins = counted[self.owner[counted] == slot]
+            self._send(int(slot), side, pack_counts(schema, bins, self.counts[bins]))
+
+    def _send(self, slot: int, side: int, payload: bytes) -> None:
+        self.out.append((self.tokens[slot], self.mapper, self._next(), side, payload, None))
+
+    def _next(self) -> int:
+        self.sequence += 1
+        return self.sequence
+
+    def _flush(self) -> pa.RecordBatch:
+        columns: list[tuple[Any, ...]] = list(zip(*self.out, strict=True)) or [()] * len(ROUTED)
+        self.out = []
+        arrays = [pa.array(values, type=field.type) for values, field in zip(columns, ROUTED, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=ROUTED)
+
+
+def slots_to_call(seal: Seal, owner: np.ndarray[Any, np.dtype[np.int32]]) -> tuple[int, ...]:
+    """The slots whose host must run in this epoch, ascending."""
+    moved = (*seal.leaving.moves, *seal.arriving.moves, *seal.releasing.moves)
+    return tuple(sorted({*np.unique(owner).tolist(), *(move.source for move in moved)}))
