@@ -1,0 +1,1 @@
+"""Streams to try things on, each with the right answer beside it."""
