@@ -1,20 +1,27 @@
-"""``whimbrel demo``: a skewed stream of clicks, counted by a stateful query while you watch."""
+"""``whimbrel demo``: a stateful stream is scaled out and in while you watch. Composition of a workload and a report."""
 
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from whimbrel.cli.answers import print_json
+from whimbrel.cli.answers import note, print_json
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from whimbrel.report.run import LiveRun
+    from whimbrel.workloads.live_counts import Outcome, Schedule
     from whimbrel.workloads.watching import EpochSeen
 
-ROWS_PER_EPOCH = 50_000
+MOVING_EPOCHS_GUESS = 8
+"""How many epochs a rescale of the demonstration takes, for the progress bar only."""
+
+BESIDE_EPOCHS = 6
+"""Starting Spark and the final audit, in epochs, for the progress bar only."""
 
 
 def register(app: typer.Typer) -> None:
@@ -23,39 +30,107 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    seconds: int = typer.Option(25, min=5, max=600, help="How long to count."),
     json: bool = typer.Option(False, "--json", help="Print one JSON object instead of a table."),
+    out: Path = typer.Option(Path("out/demo"), "--out", help="Folder for the report page."),
 ) -> None:
-    """Count a skewed stream of clicks, live, with visible progress."""
-    from whimbrel.report.run import spread
+    """Scale a running, stateful stream out and in, live (2 to 4 to 3 slots), and audit it. Under two minutes."""
+    from whimbrel.report.page import write_page
 
-    seen = _count(seconds)
-    times = spread([epoch.duration_ms for epoch in seen])
-    rows = sum(epoch.rows for epoch in seen)
+    run = _live_run(*_ride())
+    page = write_page(run, out / "report.html").resolve()
     if json:
-        print_json({"epochs": len(seen), "rows": rows, "epoch_ms": times})
+        print_json({**_answer(run), "report": str(page)})
     else:
-        typer.echo(f"{len(seen)} epochs, {rows:,} clicks; p50 {times['p50']:.0f} ms, max {times['max']:.0f} ms")
+        _print_tables(run, page)
+    if not run.audit["ok"]:
+        note("whimbrel: the audit found a fault")
+        raise typer.Exit(1)
 
 
-def _count(seconds: int) -> list[EpochSeen]:
+def _ride() -> tuple[Outcome, Schedule]:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from whimbrel.cli.spark_session import local_session
-    from whimbrel.workloads.native_counts import start_native_counts
-    from whimbrel.workloads.watching import follow
+    from whimbrel.workloads.live_counts import Schedule, run_live_counts
 
-    seen: list[EpochSeen] = []
-    with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
-        bar = progress.add_task("starting Spark", total=seconds)
+    schedule = Schedule()
+    columns = (TextColumn("{task.description:<44}"), BarColumn(), TimeElapsedColumn())
+    with (
+        tempfile.TemporaryDirectory(prefix="whimbrel-demo-") as folder,
+        Progress(*columns, console=Console(stderr=True)) as progress,
+    ):
+        bar = progress.add_task("starting Spark", total=_expected_epochs(schedule))
+        progress.advance(bar)
         with local_session("whimbrel demo") as spark:
-            query = start_native_counts(spark, Path(folder), ROWS_PER_EPOCH)
-            began = time.monotonic()
-            for epoch in follow(query):
-                seen.append(epoch)
-                elapsed_seconds = time.monotonic() - began
-                progress.update(bar, completed=elapsed_seconds, description=f"epoch {epoch.number}")
-                if elapsed_seconds > seconds:
-                    break
-    return seen
+            outcome = run_live_counts(spark, Path(folder), schedule, _show_on(progress, bar))
+        progress.update(bar, completed=_expected_epochs(schedule), description="done")
+    return outcome, schedule
+
+
+def _expected_epochs(schedule: Schedule) -> int:
+    legs = len(schedule.slots) - 1
+    still = schedule.warm_up_epochs + (legs + 1) * schedule.steady_epochs
+    return still + legs * MOVING_EPOCHS_GUESS + BESIDE_EPOCHS
+
+
+def _show_on(progress: Progress, bar: TaskID) -> Any:
+    def show(doing: str, epoch: EpochSeen | None) -> None:
+        if epoch is None:
+            progress.update(bar, description=doing)
+        else:
+            progress.update(bar, description=f"epoch {epoch.number}: {doing}", advance=1)
+
+    return show
+
+
+def _live_run(outcome: Outcome, schedule: Schedule) -> LiveRun:
+    from whimbrel.report.run import EpochTime, LiveRun, Ownership, Rescale
+
+    began = outcome.epochs[0].began_seconds
+    epochs = [EpochTime(e.number, e.began_seconds - began, e.duration_ms, e.rows) for e in outcome.epochs]
+    rescales = [
+        Rescale(
+            from_slots=len(leg.plan.current.active_slots),
+            to_slots=leg.plan.slots,
+            first_epoch=leg.first_epoch,
+            last_epoch=leg.last_epoch,
+            bins_moved=leg.plan.moves,
+            bytes_moved=int(leg.plan.cost),
+            bytes_at_least=int(leg.plan.lower_bound),
+            bytes_by_hash=int(leg.plan.hash_cost),
+            bytes_carried=leg.bytes_moved,
+        )
+        for leg in outcome.legs
+    ]
+    owners = [Ownership(f"{schedule.slots[0]} slots", outcome.legs[0].plan.current.owner)]
+    owners += [Ownership(f"{leg.plan.slots} slots", leg.after.owner) for leg in outcome.legs]
+    title = f"Whimbrel: {' → '.join(map(str, schedule.slots))} slots while the stream runs"
+    return LiveRun(title, tuple(epochs), tuple(rescales), tuple(owners), outcome.audit)
+
+
+def _answer(run: LiveRun) -> dict[str, Any]:
+    whole = run.to_dict()
+    return {name: whole[name] for name in ("epoch_ms", "silence_ms", "rescales", "audit")} | {"epochs": len(run.epochs)}
+
+
+def _print_tables(run: LiveRun, page: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from whimbrel.report.page import PHASE_COLUMNS, RESCALE_COLUMNS, phase_rows, rescale_rows
+
+    console = Console()
+    for head, rows in ((PHASE_COLUMNS, phase_rows(run)), (RESCALE_COLUMNS, rescale_rows(run))):
+        table = Table(*head[:1])
+        for name in head[1:]:
+            table.add_column(name, justify="right")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    audit = run.audit
+    verdict = "ok" if audit["ok"] else "FAILED"
+    console.print(
+        f"audit {verdict}: {audit['rows']:,} clicks on {audit['pages']:,} pages, {audit['wrong_pages']} wrong"
+    )
+    console.print(f"report: {page}", soft_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from whimbrel.report.run import LiveRun, Rescale
+from whimbrel.report.run import LiveRun
 from whimbrel.report.timeline import draw_owners, draw_timeline
 
 STYLE = """
@@ -18,6 +18,9 @@ table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: 0.3rem 0.
 td { font-variant-numeric: tabular-nums; text-align: right; } td:first-child, th:first-child { text-align: left; }
 .good { color: #2d8a6d; } .bad { color: #c0392b; } h2 { margin-top: 2.2rem; }
 """
+
+PHASE_COLUMNS = ("phase", "epochs", "p50", "p99", "max")
+RESCALE_COLUMNS = ("rescale", "in epochs", "bins moved", "state moved", "lower bound", "hash % N")
 
 
 def page_of(run: LiveRun) -> str:
@@ -31,9 +34,9 @@ def page_of(run: LiveRun) -> str:
         "<p>A bar is as wide and as high as its epoch was long. The bands are the moves.</p>",
         draw_timeline(run),
         "<h2>Before, during, after</h2>",
-        table(["phase", "epochs", "p50", "p99", "max"], phase_rows(run)),
+        table(PHASE_COLUMNS, phase_rows(run)),
         "<h2>What moved</h2>",
-        table(["rescale", "epochs", "bins moved", "bytes moved", "least possible"], map(_rescale_row, run.rescales)),
+        table(RESCALE_COLUMNS, rescale_rows(run)),
         draw_owners(run.owners),
         "<h2>Audit</h2>",
         table(["check", "result"], [[name, str(value)] for name, value in run.audit.items()]),
@@ -58,6 +61,21 @@ def phase_rows(run: LiveRun) -> list[list[str]]:
     ]
 
 
+def rescale_rows(run: LiveRun) -> list[list[str]]:
+    """One row per rescale, as RESCALE_COLUMNS names its cells."""
+    return [
+        [
+            rescale.label,
+            f"{rescale.first_epoch} to {rescale.last_epoch}",
+            str(rescale.bins_moved),
+            readable_bytes(rescale.bytes_moved),
+            readable_bytes(rescale.bytes_at_least),
+            readable_bytes(rescale.bytes_by_hash),
+        ]
+        for rescale in run.rescales
+    ]
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """An HTML table of plain texts."""
     lines = ["<table><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"]
@@ -76,12 +94,6 @@ def readable_bytes(count: float) -> str:
             return f"{count:,.0f} {unit}" if unit == "B" else f"{count:,.1f} {unit}"
         count /= 1024
     return ""
-
-
-def _rescale_row(rescale: Rescale) -> list[str]:
-    epochs = f"{rescale.first_epoch} to {rescale.last_epoch}"
-    sizes = [readable_bytes(rescale.bytes_moved), readable_bytes(rescale.bytes_at_least)]
-    return [rescale.label, epochs, str(rescale.bins_moved), *sizes]
 
 
 def _summary(run: LiveRun) -> str:

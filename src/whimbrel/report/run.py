@@ -39,8 +39,13 @@ class Rescale:
     last_epoch: int
     bins_moved: int
     bytes_moved: int
+    """The state of the moved bins as it was measured when the plan was made."""
     bytes_at_least: int
     """The least that any plan of the planner's kind could have moved."""
+    bytes_by_hash: int = 0
+    """What hash % slots would have moved."""
+    bytes_carried: int = 0
+    """What really crossed, framing included; the state had grown by then."""
 
     @property
     def label(self) -> str:
