@@ -108,7 +108,10 @@ class MemoryStore:
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """See Store."""
         with self._lock:
-            return self._objects.setdefault(name, data) is data
+            if name in self._objects:
+                return False
+            self._objects[name] = data
+            return True
 
     def get(self, name: str) -> bytes | None:
         """See Store."""

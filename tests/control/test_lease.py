@@ -1,0 +1,62 @@
+"""One live driver per job."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from whimbrel.control import lease
+from whimbrel.control.stores import LocalStore, MemoryStore
+from whimbrel.model.errors import JobInUse, StaleDriver
+
+HERE = lease.Holder("here", 1, "boot")
+ELSEWHERE = lease.Holder("elsewhere", 2, "boot")
+
+
+class Clock:
+    def __init__(self):
+        self.ms = 1_000_000
+
+    def __call__(self):
+        return self.ms
+
+
+def test_a_second_driver_is_refused_while_the_first_may_live():
+    store, clock = MemoryStore(), Clock()
+    held = lease.acquire(store, "job", ELSEWHERE, clock)
+    with pytest.raises(JobInUse, match="elsewhere"):
+        lease.acquire(store, "job", HERE, clock)
+    held.release()
+    assert lease.acquire(store, "job", HERE, clock).generation == 2
+
+
+def test_a_silent_holder_loses_its_lease_and_is_stale_from_then_on():
+    store, clock = MemoryStore(), Clock()
+    held = lease.acquire(store, "job", ELSEWHERE, clock)
+    clock.ms += int(lease.EXPIRES_SECONDS * 1000) + 1
+    store.replace(f"{lease.FOLDER}/0000000001.beat", b"1000000")
+    newer = lease.acquire(store, "job", HERE, clock)
+    lease.check_fence(store, newer.generation)
+    with pytest.raises(StaleDriver, match="generation 2 has taken over"):
+        lease.check_fence(store, held.generation)
+
+
+def test_a_dead_process_of_this_machine_is_replaced_at_once(tmp_path):
+    store = LocalStore(tmp_path)
+    code = (
+        "import sys; from whimbrel.control import lease; from whimbrel.control.stores import LocalStore; from pathlib import Path\n"
+        "import os, time; lease.acquire(LocalStore(Path(sys.argv[1])), 'job', lease.Holder.myself(), lambda: time.time_ns() // 10**6)\n"
+        "os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    import time
+
+    held = lease.acquire(store, "job", lease.Holder.myself(), lambda: time.time_ns() // 10**6)
+    assert held.generation == 2
+
+
+def test_the_living_process_is_not_taken_for_dead():
+    me = lease.Holder.myself()
+    assert me.pid == os.getpid()
+    assert not me.is_surely_dead(me)
