@@ -55,7 +55,7 @@ install_packages() {
     stamp="$environment/.installed-${1:-base}"
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$extras")" ] && return
     echo "Installing whimbrel[$extras] ..." >&2
-    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$extras]" >&2 ||
+    "$environment/bin/python" -m pip install --quiet --use-pep517 --disable-pip-version-check -c constraints.txt -e ".[$extras]" >&2 ||
         give_up "pip could not install the packages above: check the network or the package index, then make again"
     fingerprint "$extras" >"$stamp"
 }

@@ -107,7 +107,7 @@ OFFENCES: list[tuple[Callable[[Path], None], str, str]] = [
     (evaluate_text, "test_nothing_runs_foreign", "eval is not for this house"),
     (leave_an_open_end, "test_there_are_no_open_ends", "move.py"),
     (name_a_machine, "test_no_file_names_a_machine", "spoiled.md:3"),
-    (break_the_front_page, "test_the_python_of_a_page_runs", "no_such_name"),
+    (break_the_front_page, "test_the_python_of_a_page_runs and README", "no_such_name"),
     (edit_the_reference_by_hand, "test_the_command_reference", "make reference"),
 ]
 

@@ -134,7 +134,7 @@ def _annotated_names(tree: ast.AST) -> Iterator[tuple[int, str, ast.expr]]:
 
 def _is_number(annotation: ast.expr) -> bool:
     words = set(re.findall(r"\w+", ast.unparse(annotation)))
-    return bool(words & {"int", "float", "Number"}) and not words & {"Callable", "dict", "Mapping", "timedelta"}
+    return bool(words & {"int", "float", "Number"}) and not words & {"Callable", "dict", "Mapping", "str", "timedelta"}
 
 
 def text_faults(files: Iterable[Path], root: Path, pattern: re.Pattern[str]) -> list[str]:
