@@ -1,0 +1,119 @@
+"""The journal and the pages as values of the backend: their keys, their frames, and building the tables from them.
+
+Journal entry n has key 2n + 1, page n has key 2n. The truth of a row is the last retained write of it: its page's, or that
+of a later journal entry. A write counts only if the slot owns the row's bin and the write is not older than the bin's
+``since``, so a bin that left and came back never meets its old rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from whimbrel.model import Damaged
+from whimbrel.state.backend import Backend
+from whimbrel.state.blocks import Block, apply_rows, from_bytes
+from whimbrel.state.frames import open_frame, seal_frame
+from whimbrel.state.grouping import group_rows, max_by_group
+from whimbrel.state.hashing import KeyHashes
+from whimbrel.state.head import ABSENT, Head
+from whimbrel.state.pages import NEVER
+from whimbrel.state.table import KeyedTable
+
+Mask = npt.NDArray[np.bool_]
+
+_EPOCH = struct.Struct("<q")
+
+
+def journal_key(number: int) -> int:
+    """The backend's key of a journal entry."""
+    return 2 * number + 1
+
+
+def page_key(number: int) -> int:
+    """The backend's key of a page."""
+    return 2 * number
+
+
+def seal_value(kind: str, epoch: int, blocks: bytes) -> bytes:
+    """A journal entry or a page, written in this epoch."""
+    return seal_frame(kind, _EPOCH.pack(epoch) + blocks)
+
+
+def open_value(kind: str, data: bytes, where: str) -> tuple[int, list[Block]]:
+    """The epoch and the blocks of a journal entry or a page. Raises Damaged."""
+    payload = open_frame(kind, data, where)
+    return _EPOCH.unpack_from(payload)[0], from_bytes(payload, _EPOCH.size)
+
+
+def rebuild(head: Head, backend: Backend, tables: Sequence[KeyedTable], where: str) -> None:
+    """Fills empty tables with the committed state. Raises Damaged where a value is missing or not whole."""
+    entries: dict[int, bytes] = {}
+    numbers = {page.number for page in head.pages.pages if page.number != NEVER}
+    seen: set[int] = set()
+    for key, data in backend.items():
+        number, is_entry = divmod(key, 2)
+        if is_entry and head.journal_first <= number < head.journal_next:
+            entries[number] = data
+        elif not is_entry and number in numbers:
+            seen.add(number)
+            _load_page(head, number, data, tables, f"page {number} of {where}")
+    lost = sorted(numbers - seen)
+    if lost:
+        raise Damaged(f"page {lost[0]} of {where} is missing: restart from an earlier checkpoint")
+    _replay(head, entries, tables, where)
+
+
+def _load_page(head: Head, number: int, data: bytes, tables: Sequence[KeyedTable], where: str) -> None:
+    epoch, blocks = open_value("page", data, where)
+    for place, page in enumerate(head.pages.pages):
+        if page.number == number:
+            if page.epoch != epoch:
+                raise Damaged(f"{where} is of epoch {epoch}, not {page.epoch}: restart from an earlier checkpoint")
+            low, high = np.uint64(page.low), np.uint64(head.pages.high(place))
+            for block in blocks:
+                hashes = block.hashes
+                keep = _counts(head, hashes, epoch) & (hashes.first >= low) & (hashes.first <= high)
+                apply_rows(tables[block.table], block, None if keep.all() else keep)
+
+
+def _counts(head: Head, hashes: KeyHashes, epochs: int | npt.NDArray[np.int64]) -> Mask:
+    bins = hashes.bins(head.bits)
+    return (head.stamps[bins] != ABSENT) & (head.since[bins] <= epochs)
+
+
+def _replay(head: Head, entries: dict[int, bytes], tables: Sequence[KeyedTable], where: str) -> None:
+    found: list[list[tuple[int, Block]]] = [[] for _ in tables]
+    for number in range(head.journal_first, head.journal_next):
+        if number not in entries:
+            raise Damaged(f"journal entry {number} of {where} is missing: restart from an earlier checkpoint")
+        epoch, blocks = open_value("journal", entries[number], f"journal entry {number} of {where}")
+        for block in blocks:
+            found[block.table].append((epoch, block))
+    for table, history in zip(tables, found, strict=True):
+        if history:
+            _apply_history(head, table, history)
+
+
+def _apply_history(head: Head, table: KeyedTable, history: list[tuple[int, Block]]) -> None:
+    # All writes of one table end to end, each entry's removals before its rows: the last write of a key is its truth.
+    hashes = KeyHashes.concat([part for _, block in history for part in (block.removed, block.hashes)])
+    lengths = [size for _, block in history for size in (len(block.removed), len(block.rows))]
+    epochs = np.repeat([epoch for epoch, _ in history for _ in range(2)], lengths)
+    is_row = np.repeat([bool(k) for _ in history for k in range(2)], lengths)
+    last = np.zeros(len(hashes), np.bool_)
+    group, first_row = group_rows(hashes)
+    last[max_by_group(np.arange(len(hashes)), group, len(first_row))] = True
+    last &= _counts(head, hashes, epochs)
+    gone = table.find(hashes.take(last & ~is_row))
+    table.discard(np.unique(gone[gone >= 0]))
+    rows = Block(
+        history[0][1].table,
+        np.concatenate([block.rows for _, block in history]),
+        np.concatenate([block.values for _, block in history]),
+        history[0][1].removed,
+    )
+    apply_rows(table, rows, last[is_row])

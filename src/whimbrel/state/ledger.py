@@ -1,0 +1,344 @@
+"""SlotLedger: the state of one slot and operator during one epoch, and its commit.
+
+The truth is in the backend: a head, a journal of changed rows, and base pages. Tables are what the operator works on: a
+local copy where it provably is the committed version, else built from the truth. Nothing is written to the backend before
+``commit``, so a failed epoch leaves no trace. A ledger serves one epoch: open, work, commit.
+
+On CopyDamaged nothing has been committed: open again (the copy is now known to be bad and is built anew) and repeat the
+epoch's work; ``run_epoch`` does that.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from whimbrel.model import BadInput, JobMismatch
+from whimbrel.state.backend import Backend, TableSpec
+from whimbrel.state.blocks import Block, apply_rows, no_hashes, pack_block, split_rows, to_bytes
+from whimbrel.state.copies import LocalCopy, borrow
+from whimbrel.state.damage import CopyDamaged
+from whimbrel.state.exports import export_bins, open_export
+from whimbrel.state.hashing import KeyHashes
+from whimbrel.state.head import ABSENT, Head, OwnedBins, open_head
+from whimbrel.state.journal import journal_key, page_key, rebuild, seal_value
+from whimbrel.state.pages import SizeMap
+from whimbrel.state.table import KeyedTable
+
+Bins = Sequence[int] | npt.NDArray[np.int64]
+Result = TypeVar("Result")
+
+JOURNAL_BYTES_SPARED = 1 << 18
+"""While the journal is smaller than this no page is rewritten: small states stay in their journal."""
+JOURNAL_ENTRIES_MAX = 2048
+"""About how many entries a turn of the hand may take, whatever their size: building a copy reads them all."""
+_REWRITE_SHARE = 0.75
+
+
+class SlotLedger:
+    """Made by ``open``. ``tables`` are in the order of their specs."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        specs: Sequence[TableSpec],
+        head: Head,
+        tables: list[KeyedTable],
+        limits: tuple[int, int],
+    ) -> None:
+        self._backend, self._specs, self._head, self.tables = backend, specs, head, tables
+        self._page_bytes, self._value_bytes_max = limits
+        self._fresh_bins: set[int] = set()
+        self._copy: LocalCopy | None = None
+        self._release_lock: Callable[[], Any] = lambda: None
+        self.owned = OwnedBins(head.stamps)
+        self.rebuilt = False
+
+    @staticmethod
+    def open(
+        backend: Backend,
+        tables: Sequence[TableSpec],
+        bits: int = 8,
+        copy_root: Path | None = None,
+        page_bytes: int = 1 << 20,
+        value_bytes_max: int = 2 << 20,
+    ) -> SlotLedger:
+        """The ledger as of the last commit. ``copy_root`` is this slot's own directory for its local copy, or None.
+
+        Raises Damaged where the truth is not whole, JobMismatch where it was written for other tables or bins.
+        """
+        fingerprint = fingerprint_of(tables)
+        data, where = backend.get_head(), "the state of the slot"
+        head = Head(fingerprint, bits) if data is None else open_head(data, f"the head of {where}")
+        if (head.fingerprint, head.bits) != (fingerprint, bits):
+            raise JobMismatch(
+                f"the state was written for tables {head.fingerprint} with {1 << head.bits} bins, and the operator now "
+                f"has {fingerprint} with {1 << bits}: restore the old settings, or start a new job"
+            )
+        copy = None if copy_root is None else borrow(copy_root, tables, bits)
+        try:
+            return SlotLedger._opened(backend, tables, head, copy, (page_bytes, value_bytes_max), where)
+        except BaseException:
+            if copy is not None:
+                copy.unlock()
+            raise
+
+    @staticmethod
+    def _opened(
+        backend: Backend,
+        specs: Sequence[TableSpec],
+        head: Head,
+        copy: LocalCopy | None,
+        limits: tuple[int, int],
+        where: str,
+    ) -> SlotLedger:
+        held: list[KeyedTable]
+        known = copy is not None and copy.load(head.chain)
+        if copy is not None and not known:
+            copy.reset()
+        held = copy.tables if copy is not None else [KeyedTable(s.key, s.value, head.bits) for s in specs]
+        ledger = SlotLedger(backend, specs, head, held, limits)
+        if not known:
+            rebuild(head, backend, held, where)
+            ledger.rebuilt = head.epoch >= 0
+        if copy is not None:
+            if not known:
+                copy.save(head.chain)
+            ledger._copy = copy
+            ledger._release_lock = weakref.finalize(ledger, copy.unlock)
+        return ledger
+
+    @property
+    def epoch(self) -> int:
+        """The last committed epoch, or -1."""
+        return self._head.epoch
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Small facts of the operator, JSON-able, kept with the slot (they do not move with a bin)."""
+        return self._head.notes
+
+    def table(self, name: str) -> KeyedTable:
+        """The table of this name. Raises BadInput."""
+        for spec, table in zip(self._specs, self.tables, strict=True):
+            if spec.name == name:
+                return table
+        raise BadInput(f"there is no table {name!r}: the operator declares {[spec.name for spec in self._specs]}")
+
+    def adopt(self, bins: Bins, stamp: int) -> None:
+        """Owns these bins from now on; they start empty. Raises BadInput for a bin that is owned already."""
+        for b in _ints(bins):
+            if b in self.owned:
+                raise BadInput(f"bin {b} is owned by this slot already: release it before it is brought again")
+            self._head.stamps[b] = stamp
+            self._head.rows[b] = 0
+            self._fresh_bins.add(b)
+
+    def add_rows(self, bins: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
+        """Adds to the accepted rows of the bins."""
+        np.add.at(self._head.rows, bins, counts)
+
+    def rows_of(self, b: int) -> int:
+        """How many rows the bin has accepted, in whatever slot."""
+        return int(self._head.rows[b])
+
+    def export(self, bins: Bins) -> bytes:
+        """The bins as one frame. Raises BadInput for a bin that is not owned."""
+        for b in _ints(bins):
+            self._require(b)
+        return export_bins(self.tables, self._head.fingerprint, {b: self.rows_of(b) for b in _ints(bins)})
+
+    def install(self, data: bytes, bins: Bins, stamp: int, where: str) -> None:
+        """Owns these bins of an export from now on, with their rows.
+
+        Raises Damaged where the export is not whole, BadInput where it is another operator's, lacks a bin, or brings one
+        that is owned already. Nothing is changed then.
+        """
+        wanted = _ints(bins)
+        arrivals = open_export(data, wanted, self._head.fingerprint, self._head.bits, where)
+        self.adopt(wanted, stamp)
+        for arrival in arrivals:
+            self._head.rows[arrival.bin] = arrival.rows
+            for block in arrival.blocks:
+                table = self.tables[block.table]
+                table.seal(apply_rows(table, block))
+
+    def release(self, bins: Bins) -> None:
+        """Forgets bins that have moved away. Raises BadInput for a bin that is not owned."""
+        released = _ints(bins)
+        for b in released:
+            self._require(b)
+        for table in self.tables:
+            rows = table.scan(released)
+            if len(rows):
+                table.before_change()
+                table.discard(rows)
+        self._head.stamps[released] = ABSENT
+        self._head.rows[released] = 0
+        self._fresh_bins -= set(released)
+
+    def state_bytes(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Per table, and for all under ``"total"``: the bytes of state of every bin."""
+        sizes = {spec.name: table.sizes() for spec, table in zip(self._specs, self.tables, strict=True)}
+        return {**sizes, "total": np.sum(list(sizes.values()), axis=0)}
+
+    def stored_bytes(self) -> dict[str, int]:
+        """What the backend holds: bytes of ``base`` pages and of ``journal``, and the number of ``entries``."""
+        sizes = self._head.journal_sizes
+        return {"base": self._head.pages.bytes, "journal": sum(sizes), "entries": len(sizes)}
+
+    def commit(self, epoch: int) -> None:
+        """Writes what has changed to the backend and closes the ledger.
+
+        Raises BadInput for an epoch that is not after the last one, or for rows of a bin that is not owned.
+        """
+        head = self._head
+        if epoch <= head.epoch:
+            raise BadInput(f"epoch {epoch} cannot follow epoch {head.epoch}: epochs only grow")
+        self._check_owned()
+        head.since[sorted(self._fresh_bins)] = epoch
+        entries = self._write_journal(epoch)
+        self._turn_pages(epoch, sum(len(entry) for entry in entries))
+        self._drop_entries(len(entries))
+        head.link(epoch, entries)
+        self._backend.put_head(head.seal())
+        for table in self.tables:
+            for rows in table.changed:
+                table.marks[rows] = 0
+            table.changed.clear()
+            table.removed.clear()
+        if self._copy is not None:
+            self._copy.save(head.chain)
+        self.close()
+
+    def close(self) -> None:
+        """Gives the lock of the local copy back. Without a commit nothing is kept."""
+        self._release_lock()
+
+    def _require(self, b: int) -> None:
+        if b not in self.owned:
+            raise BadInput(f"bin {b} is not owned by this slot: it owns {list(self.owned)}")
+
+    def _check_owned(self) -> None:
+        for spec, table in zip(self._specs, self.tables, strict=True):
+            strays = np.flatnonzero((table.counts() > 0) & (self._head.stamps == ABSENT))
+            if len(strays):
+                raise BadInput(
+                    f"table {spec.name!r} has rows of bin {strays[0]}, which this slot does not own: adopt it"
+                )
+
+    def _write_journal(self, epoch: int) -> list[bytes]:
+        entries = []
+        for payload in self._journal_payloads():
+            entry = seal_value("journal", epoch, payload)
+            self._backend.put(journal_key(self._head.journal_next), entry)
+            self._head.journal_sizes.append(len(entry))
+            entries.append(entry)
+        return entries
+
+    def _journal_payloads(self) -> list[bytes]:
+        room = self._value_bytes_max - 4096
+        payloads: list[list[Block]] = [[]]
+        left = room
+        for block in self._changes(room):
+            size = block.rows.nbytes + block.values.nbytes + 16 * len(block.removed) + 40
+            if size > left and payloads[-1]:
+                payloads.append([])
+                left = room
+            payloads[-1].append(block)
+            left -= size
+        return [payload for payload in map(to_bytes, payloads) if payload]
+
+    def _changes(self, bytes_max: int) -> list[Block]:
+        blocks = []
+        for number, table in enumerate(self.tables):
+            for removed in _runs(self._truly_removed(table), bytes_max // 16):
+                blocks.append(pack_block(number, table, np.empty(0, np.int64), removed))
+            if table.changed:
+                rows = np.unique(np.concatenate(table.changed))
+                rows = table.by_hash(rows[table.marks[rows] == 1])
+                blocks += [pack_block(number, table, run, no_hashes()) for run in split_rows(table, rows, bytes_max)]
+        return blocks
+
+    def _truly_removed(self, table: KeyedTable) -> KeyHashes:
+        if not table.removed:
+            return no_hashes()
+        hashes = KeyHashes.concat(table.removed)
+        hashes = hashes.take(self._head.stamps[hashes.bins(self._head.bits)] != ABSENT)
+        hashes = hashes.take(table.find(hashes) < 0)
+        return hashes.take(np.lexsort((hashes.second, hashes.first)))
+
+    def _turn_pages(self, epoch: int, journal_bytes: int) -> None:
+        head = self._head
+        if not journal_bytes:
+            return
+        sizes = SizeMap(self.state_bytes()["total"], head.bits)
+        whole = sizes.between(0, (1 << 64) - 1)
+        head.credit += max(_REWRITE_SHARE * journal_bytes, whole / JOURNAL_ENTRIES_MAX)
+        while True:
+            if not self._journal_is_long():
+                head.credit = 0.0
+                return
+            low, high = head.pages.next_piece(sizes, self._page_bytes)
+            if head.credit < sizes.between(low, high):
+                return
+            head.credit -= self._write_page(low, high, epoch)
+
+    def _journal_is_long(self) -> bool:
+        head = self._head
+        needed = head.journal_sizes[max(0, head.pages.position - head.journal_first) :]
+        return sum(needed) > min(JOURNAL_BYTES_SPARED, self._page_bytes) or len(needed) > JOURNAL_ENTRIES_MAX
+
+    def _write_page(self, low: int, high: int, epoch: int) -> int:
+        blocks = [pack_block(n, table, table.scan_range(low, high), no_hashes()) for n, table in enumerate(self.tables)]
+        data = seal_value("page", epoch, to_bytes(blocks))
+        if len(data) > self._value_bytes_max and low < high:
+            return self._write_page(low, low + (high - low) // 2, epoch)
+        number, free = self._head.pages.written(high, self._head.journal_next, epoch, len(data))
+        self._backend.put(page_key(number), data)
+        for other in free:
+            self._backend.remove(page_key(other))
+        return len(data)
+
+    def _drop_entries(self, added: int) -> None:
+        head = self._head
+        spare = min(head.pages.position - head.journal_first, 2 * added + 2)
+        for _ in range(max(0, spare)):
+            self._backend.remove(journal_key(head.journal_first))
+            head.journal_first += 1
+            head.journal_sizes.pop(0)
+
+
+def fingerprint_of(specs: Sequence[TableSpec]) -> str:
+    """The tables as text. Raises BadInput where there is none or two share a name."""
+    names = [spec.name for spec in specs]
+    if not names or len(set(names)) != len(names):
+        raise BadInput(f"an operator declares the tables {names}: it needs at least one, each with a name of its own")
+    return ";".join(f"{s.name}({KeyedTable(s.key, s.value, 0).layout.fingerprint()})" for s in specs)
+
+
+def run_epoch(open_ledger: Callable[[], SlotLedger], work: Callable[[SlotLedger], Result]) -> Result:
+    """Does the work of an epoch on a ledger; where the local copy turns out to be damaged, once more on a new one."""
+    ledger = open_ledger()
+    try:
+        return work(ledger)
+    except CopyDamaged:
+        ledger.close()
+    ledger = open_ledger()
+    try:
+        return work(ledger)
+    finally:
+        ledger.close()
+
+
+def _ints(bins: Bins) -> list[int]:
+    return sorted({int(b) for b in bins})
+
+
+def _runs(hashes: KeyHashes, size: int) -> list[KeyHashes]:
+    return [hashes.take(np.arange(at, min(at + size, len(hashes)))) for at in range(0, len(hashes), size)]
