@@ -12,10 +12,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "WhimbrelError": "whimbrel.model.errors",
+    "count": "whimbrel.runtime.operators.aggregates",
     "job": "whimbrel.runtime.job",
+    "max_of": "whimbrel.runtime.operators.aggregates",
+    "mean_of": "whimbrel.runtime.operators.aggregates",
+    "min_of": "whimbrel.runtime.operators.aggregates",
+    "sum_of": "whimbrel.runtime.operators.aggregates",
 }
 
-__all__ = ["WhimbrelError", "__version__", "job"]
+__all__ = ["WhimbrelError", "__version__", "count", "job", "max_of", "mean_of", "min_of", "sum_of"]
 
 
 def __getattr__(name: str) -> Any:

@@ -158,12 +158,12 @@ def watch(
         time.sleep(0.25)
 
 
-def plan_directory(directory: Path, slots: int | None, planner: str, tau: float, json: bool) -> None:
+def plan_directory(directory: Path, slots: int | None, planner: str, tau: float | None, json: bool) -> None:
     """``whimbrel plan DIR``: a dry run on a job's own load."""
     from whimbrel.control.proposing import propose
 
     board = _board(directory)
-    plan = propose(board, slots, planner, tau, epochs=64)
+    plan = propose(board, slots, planner, 0.2 if tau is None else tau, epochs=64)
     if json:
         print_json(_plan_json(plan))
     else:

@@ -24,12 +24,13 @@ from whimbrel.runtime.backend import StateStoreBackend
 from whimbrel.runtime.copies import copy_folder
 from whimbrel.runtime.frames_out import to_frame
 from whimbrel.runtime.inbox import Inbox, read_inbox
+from whimbrel.runtime.opening import OPERATOR_NOTE
 from whimbrel.runtime.operator import Operator, SlotCall
 from whimbrel.runtime.place import JobPlace, now_ms
 from whimbrel.runtime.residence import Residence, Traffic
 from whimbrel.runtime.task import TaskFacts
 from whimbrel.runtime.tokens import slot_tokens
-from whimbrel.state.ledger import SlotLedger
+from whimbrel.state.ledger import SlotLedger, run_epoch
 
 
 class Host(StatefulProcessor):
@@ -43,7 +44,7 @@ class Host(StatefulProcessor):
         """Spark hands over the state of one partition."""
         self._backend = StateStoreBackend(handle)
 
-    def handleInputRows(
+    def handleInputRows(  # noqa: N802
         self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
         """One slot, one epoch."""
@@ -80,9 +81,12 @@ class _SlotEpoch:
     def run(self, frames: Iterator[pd.DataFrame], times: TimerValues) -> list[pa.RecordBatch]:
         """The whole call; returns what the operator emits."""
         inbox = read_inbox(frames, self.operator)
-        ledger = self._open_ledger()
+        return run_epoch(self._open_ledger, lambda ledger: self._work(inbox, ledger, times))
+
+    def _work(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues) -> list[pa.RecordBatch]:
         residence = self._residence(ledger)
         arrived = residence.settle()
+        ledger.notes[OPERATOR_NOTE] = self.operator.name
         ledger.add_rows(inbox.bins, inbox.rows_per_bin)
         emitted = self._apply(inbox, ledger, times)
         faults.reached(ROWS_APPLIED, self.task.epoch)
@@ -145,7 +149,7 @@ class _SlotEpoch:
                 bins_out=departed.bins,
                 bins=bins,
                 bin_rows=rows[bins],
-                bin_state_bytes=np.asarray(sizes, np.int64)[bins],
+                bin_state_bytes=sizes["total"][bins],
                 bin_micros=micros[bins],
             ),
         )

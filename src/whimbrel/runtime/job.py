@@ -6,7 +6,7 @@ Invariant: while a job object with operators is alive, this process holds the jo
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from whimbrel.control.stores import open_store
 from whimbrel.control.waiting import wait_until_settled
 from whimbrel.migration import Pacing
 from whimbrel.model.durations import milliseconds
-from whimbrel.model.errors import BadInput
 from whimbrel.model.plan import Plan
 from whimbrel.runtime.place import JobPlace, now_ms
 from whimbrel.runtime.session import prepare_session
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from whimbrel.runtime.audit import AuditReport
+    from whimbrel.runtime.building import Keys, Tables
     from whimbrel.runtime.operator import Operator
     from whimbrel.runtime.operators.aggregates import Aggregate
+    from whimbrel.runtime.operators.per_bin import Step
     from whimbrel.runtime.operators.state_machine import Fold
 
 _HELD: dict[str, lease.Lease] = {}
@@ -84,17 +85,19 @@ class Job:
     def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
         """Put any operator into the stream. Takes the lease; raises JobMismatch where a restart changed the operator."""
         from whimbrel.runtime.dataflow import install
+        from whimbrel.runtime.opening import describe_tables
 
         held = self._take_lease()
         prepare_session(self._spark, self.settings.max_slots)
-        fix_operator(self.board.store, operator.name, operator.describe(), self.directory)
+        description = operator.describe() | {"schemas": describe_tables(operator.tables())}
+        fix_operator(self.board.store, operator.name, description, self.directory)
         place = JobPlace(self.directory, self.settings, held.generation)
         return install(self._spark, place, operator, inputs, output_mode)
 
     def aggregate(
         self,
         stream: DataFrame,
-        key: str | Sequence[str],
+        key: Keys,
         *,
         name: str = "aggregate",
         output_mode: str = "append",
@@ -104,19 +107,14 @@ class Job:
 
         ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
         """
-        from whimbrel.runtime.operators.keyed_aggregate import KeyedAggregate
-        from whimbrel.runtime.schemas import arrow_of
+        from whimbrel.runtime.building import build_aggregate
 
-        if not aggregates:
-            raise BadInput("aggregate needs at least one aggregate, for example n=whimbrel.count()")
-        keys = _columns(stream, key)
-        operator = KeyedAggregate(name, keys, aggregates, arrow_of(stream.schema))
-        return self.install(operator, stream, output_mode=output_mode)
+        return self.install(build_aggregate(name, stream, key, aggregates), stream, output_mode=output_mode)
 
     def state_machine(
         self,
         stream: DataFrame,
-        key: str | Sequence[str],
+        key: Keys,
         fold: Fold,
         schema: str,
         *,
@@ -128,23 +126,59 @@ class Job:
         ``fold(state, rows)`` gets the key's state (None for a new key) and its rows of one epoch, and returns the new
         state, or None to forget the key. A row of key and new state is emitted for every key that changed.
         """
-        import pyarrow as pa
+        from whimbrel.runtime.building import build_state_machine
 
-        from whimbrel.runtime.operators.state_machine import StateMachine
-        from whimbrel.runtime.schemas import arrow_of, parse_ddl
+        return self.install(build_state_machine(name, stream, key, fold, schema), stream, output_mode=output_mode)
 
-        keys = _columns(stream, key)
-        declared = arrow_of(parse_ddl(schema, "schema"))
-        if declared.names[: len(keys)] != keys or len(declared) == len(keys):
-            raise BadInput(
-                f"schema {schema!r} must name the key columns ({', '.join(keys)}) first and then the state columns"
-            )
-        if not callable(fold):
-            raise BadInput(f"fold is {fold!r}: it must be a function of (state, rows)")
-        key_schema = pa.schema([arrow_of(stream.schema).field(k) for k in keys])
-        state = pa.schema([declared.field(i) for i in range(len(keys), len(declared))])
-        operator = StateMachine(name, key_schema, state, stream.columns, fold)
+    def unary(
+        self,
+        stream: DataFrame,
+        key: Keys,
+        step: Step,
+        schema: str,
+        *,
+        tables: Tables | None = None,
+        schedules: str | None = None,
+        time: str | None = None,
+        watermark: str | None = None,
+        name: str = "unary",
+        output_mode: str = "append",
+    ) -> DataFrame:
+        """A function over Arrow batches with keyed tables and post-dated records; see ``BinsContext``.
+
+        ``tables`` maps names to (key DDL, value DDL); ``schedules`` is the DDL of post-dated records; ``time`` is the
+        event time column and ``watermark`` its delay, as Spark writes it.
+        """
+        from whimbrel.runtime.building import build_per_bin
+
+        operator = build_per_bin(name, [stream], [key], step, schema, tables or {}, schedules, [time], watermark)
         return self.install(operator, stream, output_mode=output_mode)
+
+    def binary(
+        self,
+        left: DataFrame,
+        right: DataFrame,
+        left_key: Keys,
+        right_key: Keys,
+        step: Step,
+        schema: str,
+        *,
+        tables: Tables | None = None,
+        schedules: str | None = None,
+        left_time: str | None = None,
+        right_time: str | None = None,
+        watermark: str | None = None,
+        name: str = "binary",
+        output_mode: str = "append",
+    ) -> DataFrame:
+        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one."""
+        from whimbrel.runtime.building import build_per_bin
+
+        times = [left_time, right_time]
+        operator = build_per_bin(
+            name, [left, right], [left_key, right_key], step, schema, tables or {}, schedules, times, watermark
+        )
+        return self.install(operator, left, right, output_mode=output_mode)
 
     # -- the migrations -------------------------------------------------------------------------------------------
 
@@ -228,13 +262,3 @@ class Job:
             _HELD[self.directory] = held
             atexit.register(held.release)
         return held
-
-
-def _columns(stream: DataFrame, key: str | Sequence[str]) -> list[str]:
-    keys = [key] if isinstance(key, str) else list(key)
-    if not keys:
-        raise BadInput("key is empty: name at least one column")
-    for k in keys:
-        if k not in stream.columns:
-            raise BadInput(f"there is no key column {k!r}: the stream has {', '.join(stream.columns)}")
-    return keys

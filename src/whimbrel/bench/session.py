@@ -1,0 +1,20 @@
+"""The Spark session of the benchmarks: local, two cores, four gigabytes, quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def bench_session(memory: str = "4g") -> Iterator[SparkSession]:
+    """A session in which thousands of epochs stay visible."""
+    from whimbrel.runtime.batch_session import batch_session
+
+    with batch_session(memory) as spark:
+        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "5000")
+        yield spark

@@ -1,0 +1,110 @@
+"""From what a user writes (DataFrames, column names, DDL) to an operator value. Every fault is a BadInput here.
+
+Nothing is started and nothing is written: a wrong argument is found before the lease is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from whimbrel.model.durations import milliseconds
+from whimbrel.model.errors import BadInput
+from whimbrel.runtime.operator import Side
+from whimbrel.runtime.operators.aggregates import Aggregate
+from whimbrel.runtime.operators.keyed_aggregate import KeyedAggregate
+from whimbrel.runtime.operators.per_bin import PerBin, Step
+from whimbrel.runtime.operators.state_machine import Fold, StateMachine
+from whimbrel.runtime.schemas import arrow_of, parse_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Keys = str | Sequence[str]
+Tables = Mapping[str, tuple[str, str]]
+
+
+def key_columns(stream: DataFrame, key: Keys) -> list[str]:
+    """The key columns as a list, each known to exist."""
+    keys = [key] if isinstance(key, str) else list(key)
+    if not keys:
+        raise BadInput("key is empty: name at least one column")
+    for k in keys:
+        if k not in stream.columns:
+            raise BadInput(f"there is no key column {k!r}: the stream has {', '.join(stream.columns)}")
+    return keys
+
+
+def build_aggregate(name: str, stream: DataFrame, key: Keys, aggregates: Mapping[str, Aggregate]) -> KeyedAggregate:
+    """Vectorised aggregates per key."""
+    if not aggregates:
+        raise BadInput("aggregate needs at least one aggregate, for example n=whimbrel.count()")
+    for column, aggregate in aggregates.items():
+        if not isinstance(aggregate, Aggregate):
+            raise BadInput(f"{column} is {aggregate!r}: it must be an aggregate such as whimbrel.count()")
+    return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema))
+
+
+def build_state_machine(name: str, stream: DataFrame, key: Keys, fold: Fold, schema: str) -> StateMachine:
+    """A fold per key; ``schema`` names the key columns first, then the state columns."""
+    keys = key_columns(stream, key)
+    declared = arrow_of(parse_ddl(schema, "schema"))
+    if declared.names[: len(keys)] != keys or len(declared) == len(keys):
+        raise BadInput(
+            f"schema {schema!r} must name the key columns ({', '.join(keys)}) first and then the state columns"
+        )
+    if not callable(fold):
+        raise BadInput(f"fold is {fold!r}: it must be a function of (state, rows)")
+    key_schema = pa.schema([arrow_of(stream.schema).field(k) for k in keys])
+    state = pa.schema([declared.field(i) for i in range(len(keys), len(declared))])
+    return StateMachine(name, key_schema, state, stream.columns, fold)
+
+
+def build_per_bin(
+    name: str,
+    streams: Sequence[DataFrame],
+    keys: Sequence[Keys],
+    step: Step,
+    schema: str,
+    tables: Tables,
+    schedules: str | None,
+    times: Sequence[str | None],
+    watermark: str | None,
+) -> PerBin:
+    """``unary`` (one stream) or ``binary`` (two) over Arrow batches."""
+    if not callable(step):
+        raise BadInput(f"step is {step!r}: it must be a function of one BinsContext")
+    if watermark is not None:
+        milliseconds(watermark)
+        if not any(times):
+            raise BadInput("a watermark needs event time: name the time column of at least one input")
+    sides = [
+        Side(tuple(key_columns(stream, key)), tuple(stream.columns), _time_column(stream, time))
+        for stream, key, time in zip(streams, keys, times, strict=True)
+    ]
+    if len({len(side.keys) for side in sides}) > 1:
+        raise BadInput("both inputs need the same number of key columns, in the same order")
+    declared = {
+        n: (_arrow(k, f"key of table {n!r}"), _arrow(v, f"values of table {n!r}")) for n, (k, v) in tables.items()
+    }
+    for table, (key_schema, _) in declared.items():
+        if len(key_schema) < len(sides[0].keys):
+            raise BadInput(f"the key of table {table!r} must begin with the routing key ({', '.join(sides[0].keys)})")
+    records = None if schedules is None else _arrow(schedules, "schedules")
+    if records is not None and any(key not in records.names for key in sides[0].keys):
+        raise BadInput(
+            f"schedules must contain the key columns ({', '.join(sides[0].keys)}): a record belongs to its key's bin"
+        )
+    return PerBin(name, sides, step, _arrow(schema, "schema"), declared, records, watermark)
+
+
+def _time_column(stream: DataFrame, time: str | None) -> str | None:
+    if time is not None and time not in stream.columns:
+        raise BadInput(f"there is no time column {time!r}: the stream has {', '.join(stream.columns)}")
+    return time
+
+
+def _arrow(text: str, what: str) -> pa.Schema:
+    return arrow_of(parse_ddl(text, what))

@@ -1,0 +1,80 @@
+"""A slot's committed values, opened outside a stream exactly as a restart would open them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from whimbrel.model.errors import Damaged
+from whimbrel.state.head import open_head
+from whimbrel.state.ledger import SlotLedger, TableSpec
+
+OPERATOR_NOTE = "operator"
+"""The note under which a slot's head remembers whose state it is."""
+
+Values = Mapping[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadOnly:
+    """A backend that only remembers."""
+
+    head: bytes
+    values: Values
+
+    def get_head(self) -> bytes | None:
+        return self.head
+
+    def get(self, key: int) -> bytes | None:
+        return self.values.get(key)
+
+    def items(self) -> Iterator[tuple[int, bytes]]:
+        return iter(self.values.items())
+
+    def put_head(self, data: bytes) -> None:
+        raise AssertionError("an opened slot is only read")
+
+    def put(self, key: int, data: bytes) -> None:
+        raise AssertionError("an opened slot is only read")
+
+    def remove(self, key: int) -> None:
+        raise AssertionError("an opened slot is only read")
+
+
+def describe_tables(tables: Sequence[TableSpec]) -> dict[str, list[str]]:
+    """Table schemas as plain data, for an operator's description."""
+    return {spec.name: [_to_text(spec.key), _to_text(spec.value)] for spec in tables}
+
+
+def tables_of(description: Mapping[str, Any]) -> list[TableSpec]:
+    """The tables of a described operator."""
+    return [
+        TableSpec(name, _to_schema(key), _to_schema(value)) for name, (key, value) in description["schemas"].items()
+    ]
+
+
+def open_slot(
+    head: bytes | None, values: Values, operators: Mapping[str, Mapping[str, Any]], where: str
+) -> tuple[str, SlotLedger]:
+    """Whose state this is, and its ledger. Raises Damaged where a value is missing, foreign or not whole."""
+    if head is None:
+        raise Damaged(f"{where} has values and no head; restore the checkpoint")
+    facts = open_head(head, f"the head of {where}")
+    operator = str(facts.notes.get(OPERATOR_NOTE, ""))
+    if operator not in operators:
+        raise Damaged(
+            f"{where} belongs to an operator {operator!r} that the job does not know; restore the control folder"
+        )
+    return operator, SlotLedger.open(_ReadOnly(head, values), tables_of(operators[operator]), facts.bits)
+
+
+def _to_text(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
+def _to_schema(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

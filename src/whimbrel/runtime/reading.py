@@ -1,0 +1,42 @@
+"""The committed state of an operator as a table, read from Spark's own state store: for tests, audits and users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from whimbrel.model.errors import BadInput
+from whimbrel.runtime.audit import slot_values, stateful_operators
+from whimbrel.runtime.opening import open_slot
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from whimbrel.control.board import Board
+
+
+def read_table(spark: SparkSession, board: Board, checkpoint: str, operator: str, table: str) -> pa.Table:
+    """All rows of one table of one operator, keys then values, from every slot. Gathers them on the driver."""
+    from pyspark.sql import functions as fn
+
+    parts = []
+    for number in stateful_operators(spark, checkpoint):
+        values = slot_values(spark, checkpoint, number)
+        for row in values.select("partition").distinct().collect():
+            pairs: list[Any] = values.where(fn.col("partition") == row["partition"]).select("key", "bytes").collect()
+            head = next((bytes(p["bytes"]) for p in pairs if p["key"] is None), None)
+            log = {p["key"]: bytes(p["bytes"]) for p in pairs if p["key"] is not None}
+            owner, ledger = open_slot(head, log, board.operators(), f"the state of slot {row['partition']}")
+            if owner == operator:
+                found = ledger.table(table)
+                parts.append(pa.Table.from_batches([found.read(found.scan(current_bins(board, row["partition"])))]))
+    if not parts:
+        raise BadInput(f"{checkpoint} holds no table {table!r} of an operator {operator!r}")
+    return pa.concat_tables(parts)
+
+
+def current_bins(board: Board, slot: int) -> list[int]:
+    """The bins that a slot owns in the newest sealed epoch; what it holds besides is kept for an install elsewhere."""
+    seal = board.newest()
+    return [] if seal is None else list(board.seals.assignment(seal.assignment).assignment.bins_of(slot))
