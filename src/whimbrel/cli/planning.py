@@ -1,4 +1,4 @@
-"""Commands of the planning group: ``plan``, ``plan-sequence``, ``transfers``."""
+"""Commands of the planning group: ``plan``, ``plan-sequence``, ``balance``, ``transfers``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     """Adds this group's commands."""
     app.command("plan")(plan)
     app.command("plan-sequence")(plan_sequence)
+    app.command("balance")(balance)
     app.command("transfers")(transfers)
 
 
@@ -96,9 +97,55 @@ def _plan_instance(
 
 def plan_sequence(
     instance: Path = typer.Option(..., "--instance", help="JSON file: work, state, intervals, targets."),
+    rounds: int = typer.Option(6, "--rounds", help="How long to search where the question is too large for proof."),
     json_output: bool = JSON,
 ) -> None:
     """Plan a known sequence of changes together, so that the total moved is the least."""
+    from whimbrel.cli.planning_input import read_plan_input, read_targets
+    from whimbrel.cli.planning_tables import print_sequence, sequence_fields
+    from whimbrel.planning.sequence import plan_sequence as ask
+
+    read = read_plan_input(instance)
+    answer = ask(read.load, read.current, read_targets(instance), rounds=rounds)
+    if json_output:
+        print_json(sequence_fields(answer, read.current_slots))
+    else:
+        print_sequence(answer)
+    if not answer.feasible:
+        raise typer.Exit(INFEASIBLE)
+
+
+def balance(
+    instance: Path = typer.Option(..., "--instance", help="JSON file: work, state, intervals, slots."),
+    slots: int | None = typer.Option(None, "--slots", help="Target slots; overrides the instance."),
+    budget: float | None = typer.Option(None, "--within", help="Only the best balance that moves at most this much."),
+    plot: Path | None = typer.Option(None, "--plot", help="Also draw cost against tau to this file."),
+    json_output: bool = JSON,
+) -> None:
+    """Every best trade of cost against balance, exactly: choose tau from it."""
+    from whimbrel.cli.planning_input import read_plan_input
+    from whimbrel.cli.planning_tables import balance_fields, print_balances
+    from whimbrel.planning.pareto import cheapest_balance_within, pareto
+
+    read = read_plan_input(instance)
+    wanted = slots if slots is not None else read.slots
+    if wanted is None:
+        raise BadInput(f'{instance}: there is no "slots": write it there or pass --slots')
+    if budget is None:
+        points = list(pareto(read.load, read.current, wanted))
+    else:
+        best = cheapest_balance_within(read.load, read.current, wanted, budget)
+        points = [best] if best is not None else []
+    if plot is not None:
+        from whimbrel.cli.planning_plot import save_balance_picture
+
+        save_balance_picture(points, plot)
+    if json_output:
+        print_json({"feasible": bool(points), "slots": wanted, "points": [balance_fields(point) for point in points]})
+    else:
+        print_balances(points)
+    if not points:
+        raise typer.Exit(INFEASIBLE)
 
 
 def transfers(
@@ -106,3 +153,13 @@ def transfers(
     json_output: bool = JSON,
 ) -> None:
     """Order the transfers into phases that keep the busiest link busy throughout."""
+    from whimbrel.cli.planning_input import read_matrix
+    from whimbrel.cli.planning_tables import print_schedule, schedule_fields
+    from whimbrel.planning.transfers import transfer_phases
+
+    matrix, uplink, downlink = read_matrix(instance)
+    schedule = transfer_phases(matrix, uplink, downlink)
+    if json_output:
+        print_json(schedule_fields(schedule))
+    else:
+        print_schedule(schedule)

@@ -1,24 +1,21 @@
-"""A picture of a plan: work per slot before and after, the limit as a line."""
+"""Pictures of plans: work per slot before and after with the limit as a line; cost against balance."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from whimbrel.model import BadInput, Load, Plan
+from whimbrel.planning.pareto import Balance
 
 
 def save_plan_picture(plan: Plan, load: Load, path: Path) -> None:
     """Writes the picture; the suffix chooses the format (svg, png, pdf). BadInput where that is impossible."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise BadInput("--plot needs matplotlib: install whimbrel[viz]") from None
     if plan.target is None:
         raise BadInput("there is no plan to draw: it is infeasible")
     slots = max(plan.slots, max(plan.current.owner) + 1, max(plan.target.owner) + 1)
+    pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
     for offset, label, owner in ((-0.2, "before", plan.current.owner), (0.2, "after", plan.target.owner)):
         heights = [0.0] * slots
@@ -30,9 +27,34 @@ def save_plan_picture(plan: Plan, load: Load, path: Path) -> None:
     axes.set_ylabel("work")
     axes.set_title(f"{plan.planner}: {plan.cost:,} of state moves, hash % N would move {plan.hash_cost:,}")
     axes.legend()
+    _save(figure, path)
+
+
+def save_balance_picture(points: Sequence[Balance], path: Path) -> None:
+    """Draws cost against tau as the staircase that it is."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    axes.step([point.tau for point in points], [point.cost for point in points], where="post", marker="o")
+    axes.set_xlabel("tau")
+    axes.set_ylabel("state moved")
+    _save(figure, path)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise BadInput("--plot needs matplotlib: install whimbrel[viz]") from None
+    return pyplot
+
+
+def _save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(path)
     except ValueError as error:
         raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
     finally:
-        pyplot.close(figure)
+        _pyplot().close(figure)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from whimbrel.model import Assignment, Load, Plan
 from whimbrel.model.limit import exact
+from whimbrel.planning.pareto import Balance
+from whimbrel.planning.sequence import PlannedSequence
+from whimbrel.planning.transfers import Schedule
 
 
 def plan_fields(plan: Plan) -> dict[str, Any]:
@@ -96,3 +100,105 @@ def quantity(value: Any) -> str:
     """A number as people read it: whole ones with thousands separated, others to six digits."""
     fraction = exact(value)
     return f"{int(fraction):,}" if fraction.denominator == 1 else f"{float(fraction):,.6g}"
+
+
+def sequence_fields(answer: PlannedSequence, current_slots: int) -> dict[str, Any]:
+    """The fields of a sequence's JSON answer."""
+    slots = current_slots
+    steps = []
+    for step in answer.steps:
+        slots = max(slots, step.slots)
+        intervals = step.target.intervals(slots) or ()
+        steps.append(
+            {
+                "cost": step.cost,
+                "intervals": [list(pair) for pair in intervals],
+                "assignment": list(step.target.owner),
+                "slots": step.slots,
+                "tau": step.tau,
+            }
+        )
+    return {
+        "feasible": answer.feasible,
+        "cost": answer.cost if answer.feasible else None,
+        "steps": steps,
+        "greedy_cost": answer.greedy_cost if answer.feasible else None,
+        "lower_bound": answer.lower_bound if answer.feasible else None,
+        "exact": answer.exact,
+        "reason": answer.reason,
+    }
+
+
+def print_sequence(answer: PlannedSequence) -> None:
+    """The steps of a sequence as a table, and how good the total is."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not answer.feasible:
+        console.print(f"No plan: {answer.reason}.", markup=False, soft_wrap=True)
+        return
+    table = Table("step", "slots", "tau", "cost", "intervals")
+    for index, step in enumerate(answer.steps):
+        shown = " ".join(f"{low}-{high}" for low, high in step.target.intervals(step.slots) or () if high > low)
+        table.add_row(str(index), str(step.slots), f"{step.tau:g}", quantity(step.cost), shown)
+    console.print(table)
+    proof = "the least possible" if answer.exact else f"at least {quantity(answer.lower_bound)} is needed"
+    console.print(f"total      {quantity(answer.cost)}: {proof}", markup=False)
+    console.print(f"greedy     {quantity(answer.greedy_cost)}, planning step by step", markup=False)
+
+
+def balance_fields(point: Balance) -> dict[str, Any]:
+    """One point of the staircase as JSON."""
+    return {
+        "tau": point.tau,
+        "max_load": point.max_load,
+        "cost": point.cost,
+        "assignment": list(point.target.owner),
+    }
+
+
+def print_balances(points: Sequence[Balance]) -> None:
+    """The staircase as a table, or one line where nothing is within the budget."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not points:
+        console.print("No plan moves so little: raise --within.", markup=False)
+        return
+    table = Table("tau", "busiest slot", "cost")
+    for point in points:
+        table.add_row(f"{point.tau:.6g}", quantity(point.max_load), quantity(point.cost))
+    console.print(table)
+
+
+def schedule_fields(schedule: Schedule) -> dict[str, Any]:
+    """The phases as JSON."""
+    return {
+        "phases": [
+            {
+                "seconds": float(phase.seconds),
+                "pairs": [list(pair) for pair in phase.pairs],
+                "bytes": [float(amount) for amount in phase.bytes],
+            }
+            for phase in schedule.phases
+        ],
+        "seconds": float(schedule.seconds),
+        "lower_bound": float(schedule.lower_bound),
+    }
+
+
+def print_schedule(schedule: Schedule) -> None:
+    """The phases as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table("phase", "seconds", "pairs")
+    for index, phase in enumerate(schedule.phases):
+        pairs = " ".join(f"{source}>{target}" for source, target in phase.pairs)
+        table.add_row(str(index), f"{float(phase.seconds):,.6g}", pairs)
+    console.print(table)
+    total, bound = float(schedule.seconds), float(schedule.lower_bound)
+    console.print(f"total      {total:,.6g} seconds; no order is faster than {bound:,.6g}", markup=False)

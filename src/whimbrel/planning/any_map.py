@@ -89,10 +89,10 @@ def _packed(instance: Instance, limits: dict[int, int], percent: int) -> _Packin
             packing.put(b, slot)
     waiting = [b for b in range(len(work)) if b not in packing.slot_of]
     for b in sorted(waiting, key=lambda b: (-work[b], -state[b], b)):
-        slot = _tightest(packing, work[b])
-        if slot is None:
+        tightest = _tightest(packing, work[b])
+        if tightest is None:
             return None
-        packing.put(b, slot)
+        packing.put(b, tightest)
     return packing
 
 

@@ -39,7 +39,8 @@ class Priced(NamedTuple):
     keepers: Integers
 
     @property
-    def count(self) -> int:
+    def intervals(self) -> int:
+        """How many intervals it has."""
         return len(self.keepers)
 
 
@@ -91,7 +92,7 @@ def plan_lagrangian(
     if low is None or high is None:
         stride = stride_of(len(state), slots, CELLS_MAX)
         return (*plan_layers(reach, state, boundaries, slots, stride), "layered")
-    crossing, rest = divmod(low.gain - high.gain, low.count - high.count)
+    crossing, rest = divmod(low.gain - high.gain, low.intervals - high.intervals)
     if scale > 1 and rest == 0 and crossing % scale == 0:
         flat = _flat_plan(reach, terrain, crossing, scale, slots)
         if flat is not None:
@@ -104,23 +105,23 @@ def _search(
 ) -> tuple[Priced | None, Priced | None, Priced | None]:
     """(certified plan, None, None), or (None, low, high): the bracket with too many and with too few intervals."""
     low = _at_price(reach, terrain, 0)
-    if low.count <= slots:
+    if low.intervals <= slots:
         return low, None, None
     high, price = None, max(total // slots, 1)
     for tries in range(TRIES_MAX):
         if price * slots >= 1 << 58:
             return None, None, None
         plan = _at_price(reach, terrain, price)
-        if plan.count == slots:
+        if plan.intervals == slots:
             return plan, None, None
-        if plan.count > slots:
+        if plan.intervals > slots:
             low = plan
         else:
             high = plan
         if high is None:
             price *= 4
             continue
-        crossing = (low.gain - high.gain) // (low.count - high.count)
+        crossing = (low.gain - high.gain) // (low.intervals - high.intervals)
         price = crossing if tries % 4 != 3 else (low.price + high.price) // 2
         if not low.price < price < high.price:
             break
@@ -226,9 +227,7 @@ def _pruned(
     return gain, cuts, keepers, how
 
 
-def _useful_cuts(
-    reach: Integers, state: Integers, boundaries: Integers, slots: int, price: int, gain: int
-) -> Integers:
+def _useful_cuts(reach: Integers, state: Integers, boundaries: Integers, slots: int, price: int, gain: int) -> Integers:
     """The cuts that a plan worth more than ``gain`` could use, and the old boundaries."""
     m = len(state)
     forward_unused, forward_any = priced_tables(reach, terrain_of(state, boundaries), price)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from whimbrel.model import Load, Plan
 from whimbrel.model.limit import exact
@@ -43,7 +44,7 @@ def _shape_faults(plan: Plan, load: Load, contiguous: bool, given_up: set[int]) 
         faults.append(f"{len(used)} slots are used, {plan.slots} were asked for")
     if used & given_up:
         faults.append(f"slots {sorted(used & given_up)} had to be given up and are used")
-    runs = 1 + sum(left != right for left, right in zip(owner, owner[1:], strict=False))
+    runs = 1 + sum(left != right for left, right in pairwise(owner))
     if contiguous and runs != len(used):
         faults.append(f"{len(used)} slots own {runs} runs of bins: the plan is not contiguous")
     return faults
