@@ -37,6 +37,10 @@ JOURNAL_BYTES_SPARED = 1 << 18
 """While the journal is smaller than this no page is rewritten: small states stay in their journal."""
 JOURNAL_ENTRIES_MAX = 2048
 """About how many entries a turn of the hand may take, whatever their size: building a copy reads them all."""
+VALUE_BYTES_LEAST = 1 << 10
+"""The least ``value_bytes_max`` that makes sense."""
+FRAME_BYTES_MAX = 256
+"""More than what a frame and the heads of its blocks add to their content."""
 _REWRITE_SHARE = 0.75
 
 
@@ -72,6 +76,8 @@ class SlotLedger:
 
         Raises Damaged where the truth is not whole, JobMismatch where it was written for other tables or bins.
         """
+        if value_bytes_max < VALUE_BYTES_LEAST:
+            raise BadInput(f"value_bytes_max is {value_bytes_max}: give at least {VALUE_BYTES_LEAST}")
         fingerprint = fingerprint_of(tables)
         data, where = backend.get_head(), "the state of the slot"
         head = Head(fingerprint, bits) if data is None else open_head(data, f"the head of {where}")
@@ -242,7 +248,7 @@ class SlotLedger:
         return entries
 
     def _journal_payloads(self) -> list[bytes]:
-        room = self._value_bytes_max - 4096
+        room = self._value_bytes_max - FRAME_BYTES_MAX
         payloads: list[list[Block]] = [[]]
         left = room
         for block in self._changes(room):

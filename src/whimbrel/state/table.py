@@ -90,7 +90,9 @@ class KeyedTable:
     @property
     def bytes(self) -> int:
         """How much room the table takes, with what is free inside it."""
-        return sum(area.room_bytes for area in self.areas.values()) + sum(w.area.room_bytes for w in self.least.values())
+        return sum(area.room_bytes for area in self.areas.values()) + sum(
+            w.area.room_bytes for w in self.least.values()
+        )
 
     def counts(self) -> Rows:
         """How many rows each bin has."""
