@@ -1,12 +1,13 @@
 """The ``whimbrel`` command: gathers the commands and turns errors into one line and an exit code.
 
-0 done; 2 bad usage or bad input; 3 a correct "it cannot be done"; 1 a fault of ours; 130 interrupted.
+0 done; 2 bad usage or bad input; 3 a correct "it cannot be done"; 1 a fault of ours; 130 interrupted; 143 terminated.
 No error ends in a traceback unless ``--debug`` (anywhere on the line) asks for it.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -77,12 +78,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debugging.enabled = "--debug" in given
     java.offer_to_spark(os.environ)
+    signal.signal(signal.SIGTERM, _leave)
     try:
         code = _run([word for word in given if word != "--debug"])
         sys.stdout.flush()
     except BrokenPipeError:
         code = _reader_left()
     sys.exit(code)
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """A polite kill takes the same way out as any other end, so that nothing is left running or lying about."""
+    raise SystemExit(128 + number)
 
 
 def _run(words: list[str]) -> int:

@@ -6,6 +6,7 @@ query counts the same clicks again, and every page must have the same count.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,15 +30,25 @@ EPOCHS_TO_RELEASE = 2
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long each part lasts. The warm-up is read but not judged: compilers and caches are still starting."""
+    """How long each part lasts. The warm-up is read but not judged: compilers and caches are still starting.
+
+    Between rescales the query is watched for ``steady_epochs``; on a slow machine for ``steady_seconds``, though never
+    for fewer than ``steady_epochs_least``.
+    """
 
     slots: tuple[int, ...] = (2, 4, 3)
     bins: int = 64
     bins_per_step: int = 8
-    rows_per_epoch: int = 50_000
-    warm_up_epochs: int = 4
+    rows_per_epoch: int = 20_000
+    warm_up_epochs: int = 3
     steady_epochs: int = 10
+    steady_epochs_least: int = 3
+    steady_seconds: float = 10.0
     tau: float = 0.2
+
+    def is_steady(self, epochs: int, seconds: float) -> bool:
+        """Whether the query has been watched for long enough."""
+        return epochs >= self.steady_epochs or (epochs >= self.steady_epochs_least and seconds >= self.steady_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +104,21 @@ def run_live_counts(spark: SparkSession, directory: Path, schedule: Schedule, he
 class _Ride:
     """The query from the first epoch to the last, leg by leg."""
 
-    def __init__(self, counter: Job, epochs: Iterator[EpochSeen], schedule: Schedule, heard: Heard) -> None:
+    def __init__(
+        self,
+        counter: Job,
+        epochs: Iterator[EpochSeen],
+        schedule: Schedule,
+        heard: Heard,
+        clock_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._job = counter
         self._epochs = epochs
         self._schedule = schedule
         self._heard = heard
         self._outcome = Outcome()
         self._bytes: dict[int, int] = {}
+        self._clock_seconds = clock_seconds
 
     def note(self, report: EpochReport) -> None:
         """What Spark's listener tells about an epoch."""
@@ -123,8 +142,11 @@ class _Ride:
         return seen.number
 
     def _hold_still(self, slots: int) -> None:
-        for _ in range(self._schedule.steady_epochs):
+        began_seconds = self._clock_seconds()
+        epochs = 0
+        while not self._schedule.is_steady(epochs, self._clock_seconds() - began_seconds):
             self._next_epoch(f"{slots} slots")
+            epochs += 1
 
     def _rescale(self, slots: int) -> Leg:
         plan = self._feasible_plan(slots)
