@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -51,21 +53,27 @@ def _ride() -> tuple[Outcome, Schedule]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from whimbrel.cli.spark_session import local_session
+    from whimbrel.cli.spark_session import quiet_session
     from whimbrel.workloads.live_counts import Schedule, run_live_counts
 
     schedule = Schedule()
     columns = (TextColumn("{task.description:<44}"), BarColumn(), TimeElapsedColumn())
     with (
         tempfile.TemporaryDirectory(prefix="whimbrel-demo-") as folder,
-        Progress(*columns, console=Console(stderr=True)) as progress,
+        _terminal() as terminal,
+        Progress(*columns, console=Console(file=terminal)) as progress,
     ):
         bar = progress.add_task("starting Spark", total=_expected_epochs(schedule))
         progress.advance(bar)
-        with local_session("whimbrel demo") as spark:
+        with quiet_session() as spark:
             outcome = run_live_counts(spark, Path(folder), schedule, _show_on(progress, bar))
         progress.update(bar, completed=_expected_epochs(schedule), description="done")
     return outcome, schedule
+
+
+def _terminal() -> TextIO:
+    """Standard error by a second door: the first is closed while Spark greets."""
+    return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8")
 
 
 def _expected_epochs(schedule: Schedule) -> int:

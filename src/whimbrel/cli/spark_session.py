@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from whimbrel.cli.java import use_java
@@ -13,37 +13,25 @@ from whimbrel.cli.java import use_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-
 
 @contextmanager
-def local_session(name: str, cores: int = 2, **settings: str) -> Iterator[SparkSession]:
-    """A session on this machine's cores. Raises BadInput where there is no Java for it.
+def quiet_session() -> Iterator[SparkSession]:
+    """A session on this machine whose logs stay off the terminal. Raises BadInput where there is no Java for it.
 
-    On leaving, its queries are stopped and its Java process has ended.
+    On leaving, its queries are stopped, then the session.
     """
     use_java(os.environ)
-    from pyspark.sql import SparkSession
+    from whimbrel.runtime.batch_session import batch_session
 
-    builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
-    for key, value in {**SETTINGS, **settings}.items():
-        builder = builder.config(key, value)
-    with _standard_error_silenced():
-        spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    try:
-        yield spark
-    finally:
-        for query in spark.streams.active:
-            query.stop()
-        spark.stop()
+    with ExitStack() as open_things:
+        with _standard_error_silenced():
+            spark = open_things.enter_context(batch_session())
+        spark.sparkContext.setLogLevel("OFF")
+        try:
+            yield spark
+        finally:
+            for query in spark.streams.active:
+                query.stop()
 
 
 @contextmanager
