@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.nexmark.scenarios import as_json_lines, foreign, generated, unwrapped, write_foreign
 
-from nexmark.scenarios import as_json_lines, foreign, generated, unwrapped, write_foreign
 from whimbrel.model import BadInput
 from whimbrel.nexmark.arrivals import lateness_ms, read_events, write_epochs
 from whimbrel.nexmark.events import Rules, write_files

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.nexmark.scenarios import generated
 
-from nexmark.scenarios import generated
 from whimbrel.model import BadInput
 from whimbrel.nexmark.events import Rules, write_files
 

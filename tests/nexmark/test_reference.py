@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.nexmark.comparing import assert_same, from_arrow, multiset
+from tests.nexmark.scenarios import foreign, generated, tables
 
-from nexmark.comparing import assert_same, from_arrow, multiset
-from nexmark.scenarios import foreign, generated, tables
 from whimbrel.nexmark.reference import COLUMNS, QUERIES, changes_of, duckdb_answer, plain_answer, spark_answer
 
 STREAMS = {"generated": generated(12_000), "foreign": foreign(2_500, seed=4), "nothing": []}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whimbrel.model import BadInput
-from whimbrel.nexmark.events import Schedule, duration_ms
+from whimbrel.nexmark.events import Schedule
 
 SHAPES = {
     "flat": Schedule.flat(1_000),
@@ -66,17 +66,3 @@ def test_traces_that_cannot_be_read_are_refused(tmp_path):
 def test_a_schedule_that_never_sends_is_refused():
     with pytest.raises(BadInput, match="never sends"):
         Schedule(((5, 0),))
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [("10 seconds", 10_000), ("1 hour 30 minutes", 5_400_000), ("INTERVAL 1 MINUTE", 60_000), ("250 ms", 250)],
-)
-def test_durations_read_as_spark_writes_them(text, wanted):
-    assert duration_ms(text) == wanted
-
-
-@pytest.mark.parametrize("text", ["", "ten seconds", "10", "0 seconds", "1 month", "-5 seconds", "1 hour and"])
-def test_durations_that_mean_nothing_are_refused(text):
-    with pytest.raises(BadInput, match="duration"):
-        duration_ms(text)

@@ -1,7 +1,124 @@
-"""Commands of the nexmark group."""
+"""Commands of the nexmark group: make the benchmark's events, and run its queries with live migrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import typer
+
+from whimbrel.cli.answers import note, print_json
+from whimbrel.model.errors import BadInput
+
+group = typer.Typer(help="The NEXMark benchmark: generate events, run queries.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Adds this group's commands."""
+    app.add_typer(group, name="nexmark")
+
+
+@group.command("generate")
+def generate(
+    events: int = typer.Option(..., "--events", help="How many events."),
+    out: Path = typer.Option(..., "--out", help="Directory for the folders person, auction and bid."),
+    form: str = typer.Option("jsonl", "--format", help="jsonl or parquet."),
+    rate: int = typer.Option(10_000, "--rate", help="Events per second of event time."),
+    seed: int = typer.Option(0, "--seed", help="Another seed makes other events with the same ids."),
+    out_of_order: int = typer.Option(1, "--out-of-order", help="Size of the groups within which events are shuffled."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Write events to three folders, the same for everybody with the same options."""
+    from whimbrel.nexmark.events import Rules, write_files
+
+    rows = write_files(out, events, Rules(seed=seed, rate=rate, out_of_order=out_of_order), form)
+    if json:
+        print_json({"events": events, **rows, "out": str(out), "format": form})
+    else:
+        note(f"{events:,} events in {out}: " + ", ".join(f"{count:,} {kind}s" for kind, count in rows.items()))
+
+
+@group.command("run")
+def run(
+    query: str = typer.Argument(..., help="q0 to q8."),
+    events: Path = typer.Option(..., "--events", help="The generated folders, or JSON lines of other origin."),
+    out: Path = typer.Option(..., "--out", help="Directory for the result as Parquet."),
+    window: str = typer.Option("10 seconds", "--window", help="Window of q5, q7 and q8."),
+    slide: str | None = typer.Option(None, "--slide", help="Slide of q5; half of the window by default."),
+    ignore_reserve: bool = typer.Option(False, "--ignore-reserve", help="Count bids below the reserve as well."),
+    delay: str | None = typer.Option(None, "--delay", help="Watermark delay; by default nothing is late."),
+    slots: int = typer.Option(2, "--slots", help="Active slots at the start."),
+    rescale: str = typer.Option("", "--rescale", help='Migrations, as "EPOCH:SLOTS[,...]".'),
+    pacing: str = typer.Option("batched", "--pacing", help="How a plan becomes steps."),
+    bins: int = typer.Option(256, "--bins", help="Bins of the job, a power of two."),
+    epochs: int | None = typer.Option(None, "--epochs", help="Into how many epochs the events are divided."),
+    changes: bool = typer.Option(False, "--changes", help="q4 and q6: every change, not only the last per key."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Run a query over events, migrating its state live on the way."""
+    from whimbrel.cli.spark_session import quiet_session
+    from whimbrel.migration import Pacing
+    from whimbrel.nexmark.running import Run
+    from whimbrel.nexmark.running import run as run_query
+
+    Pacing.of(pacing, p99_ms=1000.0)
+    wanted = Run(
+        query,
+        settings=_settings(window, slide, ignore_reserve),
+        delay_ms=None if delay is None else _milliseconds(delay, zero=True),
+        slots=slots,
+        bins=bins,
+        rescale=_parse_rescale(rescale),
+        pacing=pacing,
+        epochs=epochs,
+        changes=changes,
+    )
+    if not events.exists():
+        raise BadInput(f"{events}: there is no such file or directory")
+    with quiet_session() as spark:
+        answer = run_query(spark, wanted, events, out)
+    _print(answer, out, json)
+
+
+def _settings(window: str, slide: str | None, ignore_reserve: bool) -> Any:
+    from whimbrel.nexmark.settings import Settings
+
+    window_ms = _milliseconds(window)
+    slide_ms = max(1, window_ms // 2) if slide is None else _milliseconds(slide)
+    return Settings(window_ms=window_ms, slide_ms=slide_ms, ignore_reserve=ignore_reserve)
+
+
+def _milliseconds(duration: str, zero: bool = False) -> int:
+    from whimbrel.model.durations import milliseconds
+
+    found = milliseconds(duration)
+    if found < (0 if zero else 1):
+        raise BadInput(f"{duration!r} is too short: name at least 1 millisecond")
+    return found
+
+
+def _parse_rescale(text: str) -> dict[int, int]:
+    """``"3:4,6:3"`` as {3: 4, 6: 3}."""
+    found: dict[int, int] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        epoch, _, slots = part.partition(":")
+        if not (epoch.strip().isdecimal() and slots.strip().isdecimal()):
+            raise BadInput(f"--rescale {text!r}: write EPOCH:SLOTS, as in '3:4,6:3'")
+        if int(epoch) in found:
+            raise BadInput(f"--rescale {text!r}: epoch {int(epoch)} is named twice")
+        found[int(epoch)] = int(slots)
+    return found
+
+
+def _print(answer: dict[str, Any], out: Path, json: bool) -> None:
+    if json:
+        print_json({**answer, "out": str(out)})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{answer['query']} over {answer['rows_in']:,} events")
+    for name in ("rows_out", "epochs", "moves", "seconds"):
+        table.add_column(name.replace("_", " "), justify="right")
+    table.add_row(*(f"{answer[name]:,}" for name in ("rows_out", "epochs", "moves", "seconds")))
+    Console().print(table)

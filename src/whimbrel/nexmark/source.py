@@ -25,8 +25,8 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
+from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
-from whimbrel.nexmark.events import duration_ms
 from whimbrel.nexmark.events.generator import CHUNK, generate
 from whimbrel.nexmark.events.rules import Rules
 from whimbrel.nexmark.events.schedule import Schedule
@@ -90,16 +90,23 @@ def _whole(given: Mapping[str, str], name: str, default: int | None, least: int)
     return value
 
 
+def _real(given: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        return float(given.get(name, default))
+    except ValueError:
+        raise BadInput(f"{name} is {given[name]!r}: it must be a number of events a second") from None
+
+
 def _schedule(given: Mapping[str, str]) -> Schedule | None:
     if "rate" not in given:
         return None
-    rate, shape = float(given["rate"]), given.get("shape", "flat")
-    high = float(given.get("high", 2 * rate))
-    period_s = duration_ms(given.get("period", "10 minutes")) / 1000
+    rate, shape = _real(given, "rate", 0.0), given.get("shape", "flat")
+    high = _real(given, "high", 2 * rate)
+    period_s = milliseconds(given.get("period", "10 minutes")) / 1000
     if shape == "trace":
         if "trace" not in given:
             raise BadInput("shape 'trace' needs the option trace: the path of a CSV file")
-        row_s = duration_ms(given.get("tracerow", "1 second")) / 1000
+        row_s = milliseconds(given.get("tracerow", "1 second")) / 1000
         return Schedule.trace(given["trace"], rate, row_s, given.get("tracecolumn"))
     shapes = {
         "flat": lambda: Schedule.flat(rate),

@@ -41,3 +41,9 @@ def spark_schema(kind: str | None = None) -> StructType:
         return StructType([StructField(each, spark_schema(each)) for each in KINDS])
     types = {"int64": LongType(), "string": StringType()}
     return StructType([StructField(each.name, types.get(str(each.type), TimestampType())) for each in KINDS[kind]])
+
+
+def declared(kind: str, **changed: str) -> str:
+    """The columns of a kind as Spark DDL, some of them with another type."""
+    types = {field.name: field.dataType.simpleString() for field in spark_schema(kind)}
+    return ", ".join(f"{name} {each}" for name, each in {**types, **changed}.items())

@@ -1,0 +1,36 @@
+"""Every migratable query by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from whimbrel.model.errors import BadInput
+from whimbrel.nexmark.queries import q0, q1, q2, q3, q4, q5, q6, q7, q8
+from whimbrel.nexmark.settings import Settings
+from whimbrel.nexmark.streams import Streams
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from whimbrel.runtime.job import Job
+
+MIGRATABLE: dict[str, Callable[[Job, Streams, Settings], DataFrame]] = {
+    "q0": q0.query,
+    "q1": q1.query,
+    "q2": q2.query,
+    "q3": q3.query,
+    "q4": q4.query,
+    "q5": q5.query,
+    "q6": q6.query,
+    "q7": q7.query,
+    "q8": q8.query,
+}
+"""From a query's name to its form with Whimbrel's operators."""
+
+
+def migratable_query(name: str, job: Job, streams: Streams, settings: Settings) -> DataFrame:
+    """The query as operators of ``job``. Raises BadInput for a query that there is not."""
+    if name not in MIGRATABLE:
+        raise BadInput(f"there is no query {name!r}: there are {', '.join(MIGRATABLE)}")
+    return MIGRATABLE[name](job, streams, settings)

@@ -1,0 +1,200 @@
+"""A query run over events from files, with migrations at chosen epochs: what ``whimbrel nexmark run`` does.
+
+The events are staged as one file per epoch, so that epochs are the same in every run. Unless a delay is given, the
+query waits as long as the latest event needs, so nothing is late; the end of the input closes everything.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from whimbrel.model.assignment import Assignment
+from whimbrel.model.errors import BadInput, OperatorFailed
+from whimbrel.nexmark.arrivals import lateness_ms, read_events, write_epochs
+from whimbrel.nexmark.events.schema import EVENT
+from whimbrel.nexmark.queries import MIGRATABLE, migratable_query
+from whimbrel.nexmark.results import write_result
+from whimbrel.nexmark.settings import Settings
+from whimbrel.nexmark.streams import Streams, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from whimbrel.runtime.job import Job
+
+EVENTS_PER_EPOCH = 100_000
+_EPOCHS_AFTER_LAST = 4
+_TIMED = ("q4", "q5", "q6", "q7", "q8")
+_THE_END = datetime(9000, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What to run. ``rescale`` maps an epoch to the slots wanted from then on, ``shuffle`` one to a seed.
+
+    A shuffle sends every bin to a random one of the active slots.
+    """
+
+    query: str
+    settings: Settings = field(default_factory=Settings)
+    delay_ms: int | None = None
+    slots: int = 2
+    bins: int = 256
+    rescale: Mapping[int, int] = field(default_factory=dict)
+    shuffle: Mapping[int, int] = field(default_factory=dict)
+    pacing: str = "batched"
+    epochs: int | None = None
+    changes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.query not in MIGRATABLE:
+            raise BadInput(f"there is no query {self.query!r}: there are {', '.join(MIGRATABLE)}")
+        if min([self.slots, *self.rescale.values()]) < 1:
+            raise BadInput("a job needs at least one slot")
+        if min([0, *self.rescale, *self.shuffle]) < 0:
+            raise BadInput("epochs count from 0")
+
+    @property
+    def max_slots(self) -> int:
+        """The most slots that are ever active."""
+        return max([self.slots, *self.rescale.values()])
+
+    @property
+    def turns(self) -> list[int]:
+        """The epochs at which something is posted, ascending."""
+        return sorted({*self.rescale, *self.shuffle})
+
+    def epochs_of(self, rows: int) -> int:
+        """How many epochs the events are shared out over: some always follow the last migration."""
+        if self.epochs is not None:
+            return self.epochs
+        return max(-(-rows // EVENTS_PER_EPOCH), max(self.turns, default=0) + _EPOCHS_AFTER_LAST)
+
+
+def run(spark: SparkSession, wanted: Run, events: Path, out: Path) -> dict[str, Any]:
+    """Runs the query and writes its result to ``out``; returns the counts of the contract."""
+    if out.exists() and any(out.iterdir()):
+        raise BadInput(f"{out} is not empty: name a new directory for the result")
+    begun = time.monotonic()
+    rows = read_events(events)
+    with tempfile.TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:
+        moves = _Ride(spark, wanted, rows, Path(folder)).ride()
+        written = write_result(Path(folder) / "result", out, wanted.query, wanted.changes)
+    return {
+        "query": wanted.query,
+        "rows_in": rows.num_rows,
+        "rows_out": written,
+        "epochs": wanted.epochs_of(rows.num_rows),
+        "moves": moves,
+        "seconds": round(time.monotonic() - begun, 3),
+    }
+
+
+class _Ride:
+    """One query over staged epochs, fed stretch by stretch between the migrations."""
+
+    def __init__(self, spark: SparkSession, wanted: Run, rows: pa.Table, folder: Path) -> None:
+        self._spark, self._wanted, self._folder = spark, wanted, folder
+        self._source = folder / "source"
+        self._source.mkdir()
+        delay_ms = lateness_ms(rows) if wanted.delay_ms is None else wanted.delay_ms
+        self._settings = replace(wanted.settings, delay_ms=delay_ms)
+        end = _the_end() if wanted.query in _TIMED else None
+        self._files = write_epochs(rows, folder / "staged", wanted.epochs_of(rows.num_rows), end)
+
+    def ride(self) -> int:
+        """Runs to the end of the input; returns how many moves were made."""
+        from whimbrel.runtime.job import job
+
+        wanted = self._wanted
+        ours = job(
+            self._spark,
+            f"nexmark-{wanted.query}",
+            max_slots=wanted.max_slots,
+            bins=wanted.bins,
+            slots=wanted.slots,
+            directory=self._folder / "job",
+        )
+        query = self._start(ours)
+        try:
+            fed = 0
+            for turn in [each for each in wanted.turns if each < self._files]:
+                fed = self._feed(query, fed, turn)
+                self._post(ours, turn)
+            self._feed(query, fed, self._files)
+            query.processAllAvailable()
+            ours.wait()
+            query.processAllAvailable()
+        finally:
+            query.stop()
+            ours.close()
+        return _moves_made(ours)
+
+    def _start(self, ours: Job) -> StreamingQuery:
+        events = self._spark.readStream.schema(spark_schema()).option("maxFilesPerTrigger", "1")
+        streams = Streams.of(events.parquet(str(self._source)))
+        result = migratable_query(self._wanted.query, ours, streams, self._settings)
+        return ours.writer(result).format("parquet").option("path", str(self._folder / "result")).start()
+
+    def _feed(self, query: StreamingQuery, first: int, until: int) -> int:
+        """Lets the epochs first..until - 1 into the source and waits until they are committed."""
+        for index in range(first, until):
+            name = f"epoch-{index:06d}.parquet"
+            (self._folder / "staged" / name).rename(self._source / name)
+        while until and _files_read(query) < until:
+            failure = query.exception()
+            if failure is not None:
+                raise OperatorFailed(f"{self._wanted.query} stopped: {str(failure).splitlines()[0]}")
+            time.sleep(0.05)
+        return until
+
+    def _post(self, ours: Job, epoch: int) -> None:
+        if epoch in self._wanted.rescale:
+            plan = ours.plan(slots=self._wanted.rescale[epoch])
+            if not plan.feasible:
+                # One hot bin can break every balance, and a rescale is still wanted.
+                plan = ours.plan(slots=self._wanted.rescale[epoch], planner="even")
+            ours.apply(plan, pacing=self._wanted.pacing, note=f"rescale before epoch {epoch}")
+        if epoch in self._wanted.shuffle:
+            slots = ours.board.assignment().active_slots
+            chance = np.random.default_rng(self._wanted.shuffle[epoch])
+            owners = chance.choice(np.array(slots), self._wanted.bins).tolist()
+            from whimbrel.migration import Pacing
+
+            ours.board.post_target(Assignment(tuple(owners)), Pacing.of(self._wanted.pacing))
+
+
+def _the_end() -> pa.Table:
+    """One event of each kind, in no window that ever closes and of no id: it moves the watermark past everything."""
+    auction = {"id": -1, "seller": -1, "category": -1, "dateTime": _THE_END}
+    bid = {"auction": -1, "bidder": -1, "price": 0, "dateTime": _THE_END}
+    rows = [{"person": {"id": -2, "dateTime": _THE_END}}, {"auction": auction}, {"bid": bid}]
+    return pa.Table.from_pylist(rows, schema=EVENT)
+
+
+def _files_read(query: StreamingQuery) -> int:
+    """How many of the staged files every file source has read in committed epochs."""
+    for progress in reversed(query.recentProgress):
+        offsets = [source["endOffset"] for source in progress["sources"] if "FileStreamSource" in source["description"]]
+        if offsets and all(offsets):
+            found = [json.loads(offset) if isinstance(offset, str) else offset for offset in offsets]
+            return min(int(offset["logOffset"]) for offset in found) + 1
+    return 0
+
+
+def _moves_made(ours: Job) -> int:
+    newest = ours.board.newest()
+    seals = ours.board.seals
+    found = [] if newest is None else [seals.read(epoch) for epoch in range(newest.epoch + 1)]
+    return sum(len(seal.leaving.moves) for seal in found if seal is not None)
