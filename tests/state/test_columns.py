@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.state.doubles import KEY, MemoryBackend, keys_batch
+
 from whimbrel.model import BadInput
 from whimbrel.state.backend import TableSpec
 from whimbrel.state.hashing import hash_keys

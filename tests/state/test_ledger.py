@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.state.doubles import KEY, VALUE, MemoryBackend, bin_of, content, damage, drop, flip, keys_batch, put
+
 from whimbrel.model import BadInput, Damaged, JobMismatch
 from whimbrel.state.backend import TableSpec
 from whimbrel.state.ledger import SlotLedger, run_epoch
@@ -226,7 +226,7 @@ def test_a_bin_released_and_installed_in_one_epoch_holds_what_was_installed(tmp_
     counting(slot, 0, range(100))
     ledger = slot.open()
     data = ledger.export(range(8))
-    put(ledger.table("counts"), {k: (99, "late") for k in range(200)})
+    put(ledger.table("counts"), dict.fromkeys(range(200), (99, "late")))
     ledger.release(range(8))
     ledger.install(data, range(8), 2, "transfer")
     put(ledger.table("counts"), {3: (7, "new")})
@@ -267,7 +267,7 @@ def test_work_that_was_not_committed_leaves_no_trace(tmp_path):
     counting(slot, 0, range(50))
     before = content(slot.open().table("counts"))
     ledger = slot.open()
-    put(ledger.table("counts"), {k: (-1, "lost") for k in range(80)})
+    put(ledger.table("counts"), dict.fromkeys(range(80), (-1, "lost")))
     del ledger
     assert content(slot.open().table("counts")) == before
 

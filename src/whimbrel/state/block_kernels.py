@@ -35,12 +35,14 @@ def measure_rows(rows, numbers, used, places, heap, heap_used, sizes):  # type: 
     return -1
 
 
-@kernel(INT, I64_2D_IN, I64_IN, I64_2D_IN, I64_IN, INT, I64_2D, I64)
-def pack_rows(rows, numbers, places, heap, heap_used, block, values):  # type: ignore[no-untyped-def]
-    """Writes the rows and their values; each value is checked. Returns a damaged row, or -1."""
+@kernel(INT, I64_2D_IN, I64_IN, INT, I64_2D_IN, I64_IN, INT, I64_2D, I64)
+def pack_rows(rows, numbers, used, places, heap, heap_used, block, values):  # type: ignore[no-untyped-def]
+    """Writes the rows and their values, each checked. Returns a damaged row, or -1."""
     at = 0
     for i in range(numbers.size):
         row = numbers[i]
+        if not is_sound(rows, row, used):
+            return row
         block[i, 0], block[i, 1] = rows[row, 0], rows[row, 1]
         for k in range(3, rows.shape[1]):
             block[i, k - 1] = rows[row, k]

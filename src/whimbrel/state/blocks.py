@@ -46,29 +46,19 @@ def no_hashes() -> KeyHashes:
 
 def pack_block(number: int, table: KeyedTable, rows: Words, removed: KeyHashes) -> Block:
     """These rows of the table, each verified. Raises CopyDamaged."""
-    sizes = measure(table, rows)
     block = np.empty((len(rows), table.layout.width - 1), np.int64)
-    values = np.empty(int(sizes.sum()), np.int64)
+    values = np.empty(int(_value_words(table, rows).sum()), np.int64)
     used = int(table.counters[row_kernels.HEAP])
-    bad = block_kernels.pack_rows(table.rows, rows, table.layout.references, table.heap, used, block, values)
-    table.sound(bad < 0, "a value")
+    bad = block_kernels.pack_rows(
+        table.rows, rows, table.used, table.layout.references, table.heap, used, block, values
+    )
+    table.sound(bad < 0, "a row or its values")
     return Block(number, block, values, removed)
-
-
-def measure(table: KeyedTable, rows: Words) -> Words:
-    """How many words of values each row has, each row verified."""
-    sizes = np.empty(len(rows), np.int64)
-    used = int(table.counters[row_kernels.HEAP])
-    bad = block_kernels.measure_rows(table.rows, rows, table.used, table.layout.references, table.heap, used, sizes)
-    table.sound(bad < 0, "a row")
-    return sizes
 
 
 def split_rows(table: KeyedTable, rows: Words, bytes_max: int) -> list[Words]:
     """The rows in runs whose blocks take at most ``bytes_max`` each; a row larger than that is a run of its own."""
-    if len(rows) * table.layout.width * 8 <= bytes_max and not len(table.layout.references):
-        return [rows] if len(rows) else []
-    ends = np.cumsum((measure(table, rows) + table.layout.width - 1) * 8)
+    ends = np.cumsum((_value_words(table, rows) + table.layout.width - 1) * 8)
     runs, start = [], 0
     while start < len(rows):
         before = int(ends[start - 1]) if start else 0
@@ -76,6 +66,16 @@ def split_rows(table: KeyedTable, rows: Words, bytes_max: int) -> list[Words]:
         runs.append(rows[start:stop])
         start = stop
     return runs
+
+
+def _value_words(table: KeyedTable, rows: Words) -> Words:
+    if not len(table.layout.references):
+        return np.zeros(len(rows), np.int64)
+    sizes = np.empty(len(rows), np.int64)
+    used = int(table.counters[row_kernels.HEAP])
+    bad = block_kernels.measure_rows(table.rows, rows, table.used, table.layout.references, table.heap, used, sizes)
+    table.sound(bad < 0, "a row")
+    return sizes
 
 
 def to_bytes(blocks: Sequence[Block]) -> bytes:
@@ -105,16 +105,17 @@ def from_bytes(data: bytes, start: int = 0, stop: int | None = None) -> list[Blo
     return blocks
 
 
-def apply_rows(table: KeyedTable, block: Block, keep: Mask | None = None) -> Words:
+def apply_rows(table: KeyedTable, block: Block, keep: Mask | None = None, absent: bool = False) -> Words:
     """Puts the block's rows, or those that ``keep`` names, into the table; of one key that comes twice the last stays.
 
-    Returns the rows of the table. The journal does not hear of it: ``table.seal`` tells it.
+    ``absent`` says that the keys are distinct and that the table has none of them. Returns the rows of the table. The
+    journal does not hear of it: ``table.seal`` tells it.
     """
     chosen = np.arange(len(block.rows)) if keep is None else np.flatnonzero(keep)
     if not len(chosen):
         return np.empty(0, np.int64)
-    table.reserve_rows(min(table.used, table.count) + len(chosen))
-    rows, _ = table.make_rows(block.hashes.take(chosen) if keep is not None else block.hashes)
+    hashes = block.hashes.take(chosen) if keep is not None else block.hashes
+    rows = table.insert(hashes) if absent else table.make_rows(hashes)[0]
     places = table.layout.references
     starts = np.zeros(len(block.rows), np.int64)
     if len(places):

@@ -35,6 +35,7 @@ BASE, LOG, LIVING, FREED, BYTES = 0, 1, 2, 3, 4
 REGION_FIELDS = 5
 ENTRIES = 7
 BUCKET = 8
+GROUP = 64
 
 _ODD = np.int64(0x9E3779B97F4A7C15 - (1 << 64))
 _PLACE = np.int64(0x60642E2A34326F15)
@@ -112,14 +113,59 @@ def locate(index, regions, rows, used, bits, first, second):  # type: ignore[no-
     return np.int64(-1), np.int64(0), np.int64(0)
 
 
-@kernel(INT, I64_IN, I64_2D_IN, I64_2D_IN, INT, INT, U64_IN, U64_IN, I64)
-def find_rows(index, regions, rows, used, bits, first, second, out):  # type: ignore[no-untyped-def]
-    """The row of every key, -1 where absent. Returns the first key whose way is damaged, or -1."""
-    for i in range(first.size):
-        row, _, _ = locate(index, regions, rows, used, bits, first[i], second[i])
-        if row == -2:
-            return i
-        out[i] = row
+@njit
+def _candidate(index, bucket, below):  # type: ignore[no-untyped-def]
+    """The row of the first entry with this hash; -1 where the key is certainly absent, -2 where more must be looked at."""
+    if not _bucket_sound(index, bucket):
+        return np.int64(-2)
+    room = False
+    for k in range(ENTRIES):
+        entry = index[bucket * BUCKET + k]
+        room = room or entry == 0
+        if np.uint64(entry) >> np.uint64(32) == below and (entry & _LOW) >= 2:
+            return (entry & _LOW) - 2
+    return np.int64(-1) if room else np.int64(-2)
+
+
+@njit
+def _home_bucket(regions, bits, first):  # type: ignore[no-untyped-def]
+    region = bin_of(first, bits)
+    log = regions[region, LOG]
+    return regions[region, BASE] + _home(_below(first, bits), log) if log >= 0 else np.int64(-1)
+
+
+@kernel(INT, I64_IN, I64_2D_IN, I64_2D_IN, INT, INT, U64_IN, U64_IN, I64, I64)
+def find_rows(index, regions, rows, used, bits, first, second, out, touched):  # type: ignore[no-untyped-def]
+    """The row of every key, -1 where absent. Returns the first key whose way is damaged, or -1.
+
+    Keys go in groups, and each group in three passes, so that the memory of the next pass is fetched for all of the group
+    at once; ``touched`` takes a sum that nobody reads, which keeps those fetches from being optimised away.
+    """
+    buckets = np.empty(GROUP, np.int64)
+    last, total = rows.shape[1] - 1, np.int64(0)
+    for start in range(0, first.size, GROUP):
+        count = min(GROUP, first.size - start)
+        for j in range(count):
+            buckets[j] = _home_bucket(regions, bits, first[start + j])
+            if 0 <= buckets[j] * BUCKET < index.size:
+                total += index[buckets[j] * BUCKET]
+        for j in range(count):
+            row = np.int64(-1)
+            if buckets[j] >= 0:
+                row = _candidate(index, buckets[j], _below(first[start + j], bits))
+            if 0 <= row < used:
+                total += rows[row, 0] + rows[row, last]
+            out[start + j] = row
+        for j in range(start, start + count):
+            row = out[j]
+            if row == -1:
+                continue
+            sure = row >= 0 and is_sound(rows, row, used) and np.uint64(rows[row, 0]) == first[j]
+            if not sure or np.uint64(rows[row, 1]) != second[j]:
+                out[j], _, _ = locate(index, regions, rows, used, bits, first[j], second[j])
+                if out[j] == -2:
+                    return j
+    touched[0] = total
     return -1
 
 
@@ -164,13 +210,11 @@ def _place(index, base, log, entry):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _rebuild(index, counters, regions, lists, region):  # type: ignore[no-untyped-def]
+def _rebuild(index, counters, regions, lists, region, expected):  # type: ignore[no-untyped-def]
     old_base, old_log = regions[region, BASE], regions[region, LOG]
     log = np.int64(0)
-    while _limit(log) < regions[region, LIVING] * 2 and log < 32:
+    while _limit(log) < expected and log < 32:
         log += 1
-    if old_log < 0:
-        log = np.int64(0)
     base = _new_region(index, counters, lists, log)
     if base < 0:
         return WANTS_INDEX if base == -1 else DAMAGED
@@ -192,39 +236,51 @@ def _make_room(index, counters, regions, lists, region):  # type: ignore[no-unty
     log = regions[region, LOG]
     if log >= 0 and regions[region, LIVING] + regions[region, FREED] < _limit(log):
         return GOING
-    return _rebuild(index, counters, regions, lists, region)
+    return _rebuild(index, counters, regions, lists, region, 2 * regions[region, LIVING])
 
 
-@kernel(INT, I64, I64_2D, I64_2D, I64, I64, INT, U64_IN, U64_IN, INT, I64, U8)
-def insert_rows(index, regions, rows, counters, lists, bits, first, second, start, out, fresh):  # type: ignore[no-untyped-def]
-    """Finds or makes the rows of all keys from ``start`` on; returns where it stopped, ``counters[STATUS]`` says why."""
-    width = rows.shape[1]
-    for i in range(start, first.size):
-        row, _, _ = locate(index, regions, rows, counters[ROWS], bits, first[i], second[i])
-        if row == -2:
-            counters[STATUS] = DAMAGED
-            return i
-        if row == -1:
-            region = bin_of(first[i], bits)
-            status = _make_room(index, counters, regions, lists, region)
-            if status == GOING:
-                row = take_row(rows, counters)
-                if row < 0:
-                    status = WANTS_ROWS if row == -1 else DAMAGED
+@kernel(INT, I64, I64, I64_2D, I64, I64_IN, INT)
+def expect_rows(index, counters, regions, lists, coming, start):  # type: ignore[no-untyped-def]
+    """Gives every bin from ``start`` on a region for the rows that are coming; returns where it stopped, as insert_rows."""
+    for region in range(start, coming.size):
+        log = regions[region, LOG]
+        total = regions[region, LIVING] + coming[region]
+        if coming[region] and (log < 0 or total + regions[region, FREED] > _limit(log)):
+            status = _rebuild(index, counters, regions, lists, region, total)
             if status != GOING:
                 counters[STATUS] = status
-                return i
-            entry = np.int64(_below(first[i], bits) << np.uint64(32)) | (row + 2)
-            if _place(index, regions[region, BASE], regions[region, LOG], entry):
-                regions[region, FREED] -= 1
-            for k in range(width):
-                rows[row, k] = 0
-            rows[row, 0], rows[row, 1], rows[row, 3] = np.int64(first[i]), np.int64(second[i]), LIVE_BIT
-            rows[row, 2] = check_word(rows, row)
-            regions[region, LIVING] += 1
-            regions[region, BYTES] += width * 8
-            counters[LIVE] += 1
-            fresh[i] = 1
+                return region
+    return coming.size
+
+
+@kernel(INT, I64, I64_2D, I64_2D, I64, I64, INT, U64_IN, U64_IN, INT, I64)
+def insert_rows(index, regions, rows, counters, lists, bits, first, second, start, out):  # type: ignore[no-untyped-def]
+    """Makes rows for absent, distinct keys from ``start`` on; returns where it stopped, ``counters[STATUS]`` says why.
+
+    A damaged bucket stays damaged under an insertion (its check word changes by the difference), and is found later.
+    """
+    width = rows.shape[1]
+    for i in range(start, first.size):
+        region = bin_of(first[i], bits)
+        status = _make_room(index, counters, regions, lists, region)
+        row = np.int64(0)
+        if status == GOING:
+            row = take_row(rows, counters)
+            if row < 0:
+                status = WANTS_ROWS if row == -1 else DAMAGED
+        if status != GOING:
+            counters[STATUS] = status
+            return i
+        entry = np.int64(_below(first[i], bits) << np.uint64(32)) | (row + 2)
+        if _place(index, regions[region, BASE], regions[region, LOG], entry):
+            regions[region, FREED] -= 1
+        for k in range(width):
+            rows[row, k] = 0
+        rows[row, 0], rows[row, 1], rows[row, 3] = np.int64(first[i]), np.int64(second[i]), LIVE_BIT
+        rows[row, 2] = check_word(rows, row)
+        regions[region, LIVING] += 1
+        regions[region, BYTES] += width * 8
+        counters[LIVE] += 1
         out[i] = row
     counters[STATUS] = GOING
     return first.size

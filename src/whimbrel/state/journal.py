@@ -77,7 +77,7 @@ def _load_page(head: Head, number: int, data: bytes, tables: Sequence[KeyedTable
             for block in blocks:
                 hashes = block.hashes
                 keep = _counts(head, hashes, epoch) & (hashes.first >= low) & (hashes.first <= high)
-                apply_rows(tables[block.table], block, None if keep.all() else keep)
+                apply_rows(tables[block.table], block, None if keep.all() else keep, absent=True)
 
 
 def _counts(head: Head, hashes: KeyHashes, epochs: int | npt.NDArray[np.int64]) -> Mask:
@@ -109,11 +109,11 @@ def _apply_history(head: Head, table: KeyedTable, history: list[tuple[int, Block
     last[max_by_group(np.arange(len(hashes)), group, len(first_row))] = True
     last &= _counts(head, hashes, epochs)
     gone = table.find(hashes.take(last & ~is_row))
-    table.discard(np.unique(gone[gone >= 0]))
+    table.discard(gone[gone >= 0])
     rows = Block(
         history[0][1].table,
         np.concatenate([block.rows for _, block in history]),
         np.concatenate([block.values for _, block in history]),
         history[0][1].removed,
     )
-    apply_rows(table, rows, last[is_row])
+    apply_rows(table, rows, last[is_row], absent=table.count == 0)

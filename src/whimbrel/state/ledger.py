@@ -214,9 +214,6 @@ class SlotLedger:
         head.link(epoch, entries)
         self._backend.put_head(head.seal())
         for table in self.tables:
-            for rows in table.changed:
-                table.marks[rows] = 0
-            table.changed.clear()
             table.removed.clear()
         if self._copy is not None:
             self._copy.save(head.chain)
@@ -265,10 +262,8 @@ class SlotLedger:
         for number, table in enumerate(self.tables):
             for removed in _runs(self._truly_removed(table), bytes_max // 16):
                 blocks.append(pack_block(number, table, np.empty(0, np.int64), removed))
-            if table.changed:
-                rows = np.unique(np.concatenate(table.changed))
-                rows = table.by_hash(rows[table.marks[rows] == 1])
-                blocks += [pack_block(number, table, run, no_hashes()) for run in split_rows(table, rows, bytes_max)]
+            for run in split_rows(table, table.take_changed(), bytes_max):
+                blocks.append(pack_block(number, table, run, no_hashes()))
         return blocks
 
     def _truly_removed(self, table: KeyedTable) -> KeyHashes:

@@ -99,6 +99,18 @@ def seal_rows(rows, numbers, columns, used, marks, changed):  # type: ignore[no-
     return found
 
 
+@kernel(INT, I64, U8)
+def take_marked(numbers, marks):  # type: ignore[no-untyped-def]
+    """Moves the marked rows to the front, each once, and takes their marks away; returns how many."""
+    found = 0
+    for i in range(numbers.size):
+        if marks[numbers[i]]:
+            marks[numbers[i]] = 0
+            numbers[found] = numbers[i]
+            found += 1
+    return found
+
+
 @kernel(types.void, I64_2D, I64_IN, INT, INT, INT, I64_IN, U8)
 def put_words(rows, numbers, word, null_word, null_bit, values, valid):  # type: ignore[no-untyped-def]
     """Writes one word and its null bit into each row; of a row that is named twice the last value stays."""

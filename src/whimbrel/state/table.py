@@ -19,6 +19,7 @@ from whimbrel.model import BadInput
 from whimbrel.state import columns, heap_kernels, index_kernels, least, row_kernels
 from whimbrel.state.area import Area
 from whimbrel.state.damage import CopyDamaged
+from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.layout import FIRST, SECOND, Layout, Place
 
@@ -104,9 +105,9 @@ class KeyedTable:
 
     def find(self, hashes: KeyHashes) -> Rows:
         """The row of every key, -1 where the table does not have it."""
-        out = np.empty(len(hashes), np.int64)
+        out, touched = np.empty(len(hashes), np.int64), np.empty(1, np.int64)
         bad = index_kernels.find_rows(
-            self.index, self.regions, self.rows, self.used, self.bits, hashes.first, hashes.second, out
+            self.index, self.regions, self.rows, self.used, self.bits, hashes.first, hashes.second, out, touched
         )
         self.sound(bad < 0, "the way to a key")
         return out
@@ -127,16 +128,37 @@ class KeyedTable:
     def make_rows(self, hashes: KeyHashes) -> tuple[Rows, Mask]:
         """The row of every key, without key or values where it was missing: the caller fills and seals it."""
         self.before_change()
+        rows = self.find(hashes)
+        fresh = np.zeros(len(hashes), np.bool_)
+        missing = np.flatnonzero(rows < 0)
+        if len(missing):
+            absent = hashes.take(missing) if len(missing) < len(hashes) else hashes
+            group, first = group_rows(absent)
+            rows[missing] = self.insert(absent.take(first))[group]
+            fresh[missing[first]] = True
+        return rows, fresh
+
+    def insert(self, hashes: KeyHashes) -> Rows:
+        """Makes rows for keys that are known to be distinct and not in the table; the caller fills and seals them."""
+        self.reserve_rows(self.count + len(hashes))
         count, start = len(hashes), 0
-        out, fresh = np.empty(count, np.int64), np.zeros(count, np.uint8)
+        if count > self.bins:  # regions made for all that is coming need not grow one by one
+            coming = np.bincount(hashes.bins(self.bits), minlength=self.bins)
+            while start < self.bins:
+                start = index_kernels.expect_rows(
+                    self.index, self.counters, self.regions, self.region_lists, coming, start
+                )
+                if start < self.bins:
+                    self._grow_for(int(self.counters[row_kernels.STATUS]), count)
+        out, start = np.empty(count, np.int64), 0
         while start < count:
             start = index_kernels.insert_rows(
                 self.index, self.regions, self.rows, self.counters, self.region_lists, self.bits,
-                hashes.first, hashes.second, start, out, fresh,
+                hashes.first, hashes.second, start, out,
             )  # fmt: skip
             if start < count:
                 self._grow_for(int(self.counters[row_kernels.STATUS]), count - start)
-        return out, fresh.view(np.bool_)
+        return out
 
     def read(self, rows: Rows, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """These columns of the rows, or all: the key columns, then the values."""
@@ -251,7 +273,10 @@ class KeyedTable:
     def by_hash(self, rows: Rows) -> Rows:
         """These rows in the order of their hashes."""
         hashes = self.hashes_of(rows)
-        return rows[np.lexsort((hashes.second, hashes.first))]
+        order = np.argsort(hashes.first)
+        if (np.diff(hashes.first[order]) == 0).any():
+            order = np.lexsort((hashes.second, hashes.first))
+        return rows[order]
 
     def hashes_of(self, rows: Rows) -> KeyHashes:
         """The hashes that the rows are found by."""
@@ -272,6 +297,15 @@ class KeyedTable:
         """Makes room for that many rows."""
         self.areas["rows"].reserve(count * self.layout.width)
         self._sized()
+
+    def take_changed(self) -> Rows:
+        """The rows that were changed since the last time, by hash."""
+        if not self.changed:
+            return np.empty(0, np.int64)
+        rows = np.concatenate(self.changed)
+        found = row_kernels.take_marked(rows, self.marks)
+        self.changed.clear()
+        return self.by_hash(rows[:found])
 
     def parts(self) -> dict[str, npt.NDArray[np.int64]]:
         """What must be kept beside the files to open them again."""
@@ -319,7 +353,8 @@ class KeyedTable:
             self.marks = marks
 
     def _living(self, rows: Rows) -> Rows:
-        rows = np.unique(np.asarray(rows, np.int64))
+        rows = np.sort(np.asarray(rows, np.int64))
+        rows = rows[np.diff(rows, prepend=-1) != 0]
         self.sound(len(rows) == 0 or (rows[0] >= 0 and rows[-1] < self.used), "a row to delete")
         return rows[self.rows[rows, 3] < 0]
 
