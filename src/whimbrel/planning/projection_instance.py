@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from whimbrel.model import BadInput, Load
@@ -141,7 +142,7 @@ def _check_states(states: Sequence[int]) -> None:
         raise BadInput("states is empty: name at least one slot count")
     if any(slots < 1 for slots in states):
         raise BadInput(f"states has {min(states)}: a slot count is at least 1")
-    if any(left >= right for left, right in zip(states, states[1:], strict=False)):
+    if any(left >= right for left, right in pairwise(states)):
         raise BadInput(f"states is {list(states)}: slot counts must ascend, each of them once")
 
 

@@ -76,8 +76,9 @@ def converged(problem: Problem, progress: Progress, tolerance: float = TOLERANCE
 
 def solve_here(problem: Problem, progress: Progress) -> Iterable[Solved]:
     """A solver for one process: every block in turn."""
+    discounted = problem.instance.gamma * progress.costs
     for i, j in problem.transitions:
-        target = problem.target(progress.costs, progress.weights[j], j)
+        target = problem.target(discounted, progress.weights[j], j)
         block = Block(i, j, 0, problem.spaces[i].size)
         yield problem.solve(block, target, warm_start(problem, progress, block))
 
@@ -108,7 +109,7 @@ def sweep(problem: Problem, solver: Solver, before: Progress, tolerance: float =
     if bound > tolerance * problem.total_state:
         enough = max(EVALUATION_SHARE * residual, 1e-14 * problem.total_state)
         costs = _follow(problem, before.costs, improved, values, chosen, enough)
-    weights = problem.weights(costs) if before.sweeps < FITTED_SWEEPS else before.weights
+    weights = problem.weights(gamma * costs) if before.sweeps < FITTED_SWEEPS else before.weights
     return Progress(
         before.sweeps + 1,
         costs,

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from whimbrel.planning.projection_instance import ProjectionInstance
+from whimbrel.planning.projection_program import Program
 from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_search import Target, minimise_block
 from whimbrel.planning.projection_space import FloatArray, LongArray, Space, spaces_of
@@ -92,31 +93,30 @@ class Problem:
         """The part of a vector over all rows that belongs to one slot count."""
         return costs[self.base[state] : self.base[state + 1]]
 
-    def weights(self, costs: FloatArray) -> tuple[FloatArray, ...]:
-        """For every slot count, the weights per interval that come nearest to the discounted costs."""
-        gamma = self.instance.gamma
-        return tuple(
-            fit_weights(space, gamma * self.costs_of(costs, j)) if space.size else np.zeros((1, 1))
-            for j, space in enumerate(self.spaces)
-        )
+    def weights_of(self, discounted: FloatArray, state: int) -> FloatArray:
+        """For one slot count, the weights per interval that come nearest to these discounted costs of all rows."""
+        space = self.spaces[state]
+        if space.size == 0:
+            return np.zeros((space.bounds.bins, max(1, space.bounds.widest)))
+        return fit_weights(space, self.costs_of(discounted, state))
 
-    def target(self, costs: FloatArray, weights: FloatArray, state: int) -> Target:
+    def weights(self, discounted: FloatArray) -> tuple[FloatArray, ...]:
+        """``weights_of`` every slot count."""
+        return tuple(self.weights_of(discounted, j) for j in range(len(self.spaces)))
+
+    def target(self, discounted: FloatArray, weights: FloatArray, state: int) -> Target:
         """What a search for the best partition of ``states[state]`` looks through."""
         space = self.spaces[state]
-        parts = split(space, self.instance.gamma * self.costs_of(costs, state), weights)
-        bounds = space.bounds
+        parts = split(space, self.costs_of(discounted, state), weights)
         return Target(
             cut=space.cut,
             child=space.child,
             rank=space.rank,
             offset=space.offset,
             cuts=space.cuts,
-            furthest=bounds.furthest,
-            lowest=bounds.lowest,
-            highest=bounds.highest,
-            weights=parts.weights,
             remainder=parts.remainder,
             low=parts.low,
+            program=Program.of(space.bounds, parts.weights),
         )
 
     def solve(self, block: Block, target: Target, warm: IntArray) -> Solved:

@@ -1,8 +1,8 @@
 """The least of (cost of a step + discounted cost of what follows) over all partitions, without looking at them all.
 
 The discounted costs are split into an additive part, a weight per interval, and a remainder per partition. The
-additive part goes into a dynamic program over suffixes (``completions``), which is exact for it; the remainder is
-bounded by its minimum below a node of the tree of partitions. So a node whose bound is no better than the best
+additive part goes into a dynamic program over suffixes, which is exact for it; the remainder is bounded by its minimum
+below a node of the tree of partitions. So a node whose bound is no better than the best
 partition found is cut off with everything below it, and what is left is the exact minimum.
 
 Everything here is in one unit: state. A value is (weights and remainder) - kept; the caller adds the total state.
@@ -16,65 +16,37 @@ import numpy as np
 from numba import njit
 
 from whimbrel.planning.projection_overlap import any_after, fill_overlaps, free_after
+from whimbrel.planning.projection_program import Program, completions
 from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_space import FloatArray, LongArray
-
 
 ROUNDING = 1e-13
 """As a share of the total state: two orders of summing the same numbers are not taken for an improvement."""
 
 
 class Target(NamedTuple):
-    """What a search looks through: one space's tree, its limits, and the split of its discounted costs."""
+    """What a search looks through: one space's tree, the remainders of its discounted costs, and their additive part."""
 
     cut: IntArray
     child: IntArray
     rank: IntArray
     offset: LongArray
     cuts: IntArray
-    furthest: IntArray
-    lowest: IntArray
-    highest: IntArray
-    weights: FloatArray
     remainder: FloatArray
     low: FloatArray
-
-
-@njit(cache=True)
-def completions(target: Target, table: FloatArray, out: FloatArray) -> None:
-    """``out[j, x, u]``: the least (weights - kept) of covering [x, end) after j intervals, exactly.
-
-    u = 0: the old interval that straddles x is still to be given; u = 1: it is not. Only the positions that a feasible
-    partition can pass are filled.
-    """
-    bins = len(target.furthest) - 1
-    slots = len(target.lowest) - 1
-    out[slots, bins] = 0.0
-    for j in range(slots - 1, -1, -1):
-        out[j, bins] = 0.0
-        for x in range(target.lowest[j], min(target.highest[j], bins - 1) + 1):
-            taken, open_ = np.inf, np.inf
-            for y in range(max(x + 1, target.lowest[j + 1]), target.furthest[x] + 1):
-                entry = table[x, y - x - 1]
-                weight = target.weights[x, y - x - 1]
-                after_open = out[j + 1, y, 0] + weight
-                after_taken = out[j + 1, y, 1] + weight
-                taken = min(taken, after_open - entry[1], after_taken - entry[2])
-                open_ = min(open_, after_open - entry[0], after_taken - entry[3])
-            out[j, x, 0] = min(taken, open_)
-            out[j, x, 1] = taken
+    program: Program
 
 
 @njit(cache=True)
 def value_of(target: Target, rank: int, table: FloatArray) -> float:
     """The value of the partition of this rank."""
-    bins = len(target.furthest) - 1
+    bins = len(target.program.furthest) - 1
     free, whatever, weight = 0.0, 0.0, 0.0
     x = 0
     for k in range(target.offset[rank], target.offset[rank + 1] + 1):
         y = target.cuts[k] if k < target.offset[rank + 1] else bins
         entry = table[x, y - x - 1]
-        weight += target.weights[x, y - x - 1]
+        weight += target.program.weights[x, y - x - 1]
         following = free_after(entry, free, whatever)
         whatever = any_after(entry, free, whatever, following)
         free = following
@@ -85,7 +57,7 @@ def value_of(target: Target, rank: int, table: FloatArray) -> float:
 @njit(cache=True)
 def descend(target: Target, table: FloatArray, rest: FloatArray) -> tuple[float, int]:
     """One path from the root that follows the best bound: a good partition to start a search from."""
-    bins = len(target.furthest) - 1
+    bins = len(target.program.furthest) - 1
     node, depth, x = 0, 0, 0
     free, whatever, weight, value = 0.0, 0.0, 0.0, 0.0
     while x < bins:
@@ -95,7 +67,7 @@ def descend(target: Target, table: FloatArray, rest: FloatArray) -> tuple[float,
             entry = table[x, y - x - 1]
             following = free_after(entry, free, whatever)
             given = any_after(entry, free, whatever, following)
-            bound = weight + target.weights[x, y - x - 1] + target.low[c]
+            bound = weight + target.program.weights[x, y - x - 1] + target.low[c]
             bound += min(rest[depth + 1, y, 0] - following, rest[depth + 1, y, 1] - given)
             if bound < value:
                 value, chosen = bound, c
@@ -104,7 +76,7 @@ def descend(target: Target, table: FloatArray, rest: FloatArray) -> tuple[float,
         following = free_after(entry, free, whatever)
         whatever = any_after(entry, free, whatever, following)
         free = following
-        weight += target.weights[x, y - x - 1]
+        weight += target.program.weights[x, y - x - 1]
         node, x = chosen, y
         depth += 1
     return value, target.rank[node]
@@ -119,8 +91,8 @@ def search(
     ``best`` and ``best_rank`` are a partition already evaluated. A node is cut off where its bound is not better than
     ``best`` by more than ``rounding``.
     """
-    slots = len(target.lowest) - 1
-    bins = len(target.furthest) - 1
+    slots = len(target.program.lowest) - 1
+    bins = len(target.program.furthest) - 1
     at, end = np.zeros(slots + 1, np.int64), np.zeros(slots + 1, np.int64)
     position = np.zeros(slots + 1, np.int64)
     state = np.zeros((slots + 1, 3), np.float64)
@@ -136,7 +108,7 @@ def search(
         entry = table[x, y - x - 1]
         free = free_after(entry, state[depth, 0], state[depth, 1])
         whatever = any_after(entry, state[depth, 0], state[depth, 1], free)
-        weight = state[depth, 2] + target.weights[x, y - x - 1]
+        weight = state[depth, 2] + target.program.weights[x, y - x - 1]
         ahead = min(rest[depth + 1, y, 0] - free, rest[depth + 1, y, 1] - whatever)
         bound = weight + target.low[node] + ahead
         evaluated += y == bins
@@ -167,14 +139,14 @@ def minimise_block(
     ``prefix`` are the prefix sums of the state. ``warm`` holds each source's last choice (-1: none); the choice of the
     source before it is tried as well, because neighbours in rank differ in their last cuts only.
     """
-    bins = len(target.furthest) - 1
-    table = np.empty((bins, target.weights.shape[1], 4), np.float64)
-    rest = np.full((len(target.lowest), bins + 1, 2), np.inf)
+    bins = len(target.program.furthest) - 1
+    table = np.empty((bins, target.program.weights.shape[1], 4), np.float64)
+    rest = np.full((len(target.program.lowest), bins + 1, 2), np.inf)
     rounding = ROUNDING * prefix[bins]
     evaluated, neighbour = 0, -1
     for s in range(len(warm)):
-        fill_overlaps(source_cuts[source_offset[s] : source_offset[s + 1]], prefix, target.furthest, table)
-        completions(target, table, rest)
+        fill_overlaps(source_cuts[source_offset[s] : source_offset[s + 1]], prefix, target.program.furthest, table)
+        completions(target.program, table, rest)
         best, best_rank = descend(target, table, rest)
         for guess in range(2):
             rank = warm[s] if guess == 0 else neighbour

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import lsmr
 from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_space import FloatArray, LongArray, Space, lows
 
-FIT_STEPS = 80
+FIT_STEPS = 40
 
 
 @dataclass(frozen=True)

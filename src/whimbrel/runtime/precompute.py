@@ -26,6 +26,9 @@ from whimbrel.planning.projection_space import FloatArray
 BLOCKS_PER_TASK_SLOT = 12
 """Blocks of a sweep per core: enough that the last one to finish keeps nobody waiting for long."""
 
+SEARCHES_LEAST = 2_000
+"""A block of fewer minimisations takes less time than starting its task."""
+
 POLL_SECONDS = 2.0
 SCHEMA = "source int, target int, start int, stop int, evaluated long, `values` binary, chosen binary"
 ANSWER = pa.schema(
@@ -60,7 +63,8 @@ def spark_solver(spark: SparkSession, note: Callable[[str], None] = lambda messa
     """A solver that runs the blocks of a sweep as tasks of one Spark job."""
 
     def solve(problem: Problem, progress: Progress) -> Iterable[Solved]:
-        most = max(1, problem.size * len(problem.spaces) // (BLOCKS_PER_TASK_SLOT * parallelism(spark)) + 1)
+        fair = problem.size * len(problem.spaces) // (BLOCKS_PER_TASK_SLOT * parallelism(spark))
+        most = max(SEARCHES_LEAST, fair)
         blocks = problem.blocks(most)
         rows = spark.createDataFrame(_block_table(blocks)).repartitionById(len(blocks), "place")
         answers = rows.mapInArrow(block_solver(problem, progress), SCHEMA)
