@@ -32,6 +32,7 @@ def plan(
     clip: bool = typer.Option(False, "--clip", help="Count bins heavier than the limit as the limit."),
     projected: Path | None = typer.Option(None, "--projected", help="Projected costs for planner mtm."),
     gamma: float | None = typer.Option(None, "--gamma", help="Weight of projected costs for planner mtm."),
+    drift: bool = typer.Option(False, "--drift", help="mtm: accept costs projected for an older load."),
     seed: int | None = typer.Option(None, "--seed", help="Ring of planner consistent-hashing."),
     engine: str | None = typer.Option(None, "--engine", help="ssm: auto, plain, layered or lagrangian."),
     plot: Path | None = typer.Option(None, "--plot", help="Also draw the plan to this file (svg, png, pdf)."),
@@ -46,7 +47,7 @@ def plan(
         plan_directory(directory, slots, planner, tau, json_output)
         return
     assert instance is not None
-    given = {"projected": projected, "gamma": gamma, "seed": seed, "engine": engine}
+    given = {"projected": projected, "gamma": gamma, "drift": drift or None, "seed": seed, "engine": engine}
     options = {name: value for name, value in given.items() if value is not None}
     _plan_instance(instance, planner, slots, tau, tuple(give_up or ()), clip, options, plot, json_output)
 
@@ -88,7 +89,7 @@ def _plan_instance(
 
         save_plan_picture(answer, read.load, plot)
     if json_output:
-        print_json(plan_fields(answer))
+        print_json(plan_fields(answer, read.current_slots))
     else:
         print_plan(answer, read.load, read.current_slots)
     if not answer.feasible:

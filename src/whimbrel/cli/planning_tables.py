@@ -13,9 +13,14 @@ from whimbrel.planning.sequence import PlannedSequence
 from whimbrel.planning.transfers import Schedule
 
 
-def plan_fields(plan: Plan) -> dict[str, Any]:
-    """The fields of the JSON answer; what an infeasible plan cannot say is null."""
+def plan_fields(plan: Plan, current_slots: int = 0) -> dict[str, Any]:
+    """The fields of the JSON answer; what an infeasible plan cannot say is null.
+
+    ``current_slots`` counts the slots of now where trailing ones are empty: each gets an interval.
+    """
     known = plan.target is not None
+    slots = max(plan.slots, current_slots, max(plan.current.owner) + 1)
+    intervals = plan.target.intervals(slots) if plan.target is not None else None
     fields: dict[str, Any] = {
         "feasible": plan.feasible,
         "planner": plan.planner,
@@ -27,7 +32,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "limit": plan.limit,
         "max_load": plan.max_load if known else None,
         "assignment": list(plan.target.owner) if plan.target is not None else None,
-        "intervals": [list(pair) for pair in plan.intervals] if plan.intervals is not None else None,
+        "intervals": [list(pair) for pair in intervals] if intervals is not None else None,
         "moves": plan.moves if known else None,
         "hash_cost": plan.hash_cost,
         "seconds": plan.seconds,

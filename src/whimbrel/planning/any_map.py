@@ -1,6 +1,6 @@
 """Any bins anywhere: the least state moved under the limit when bins need not stay contiguous.
 
-Finding the optimum is bin packing, so this planner is a heuristic with a bound beside it.
+Finding the optimum is bin packing, so with more than a few bins this planner is a heuristic with a bound beside it.
 
 * Bound. Each slot that stays keeps at most its fractional knapsack, and at most ``slots`` of them stay. Whatever is
   kept by no slot must move.
@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from whimbrel.model import Assignment
 from whimbrel.model.load import Number
+from whimbrel.planning.any_map_exact import any_map_exact
 from whimbrel.planning.instance import Instance, plain
 from whimbrel.planning.knapsack import best_keep, fractional_keep
 
@@ -41,15 +42,33 @@ class _Packing:
         self.room[slot] -= self.work[b]
 
 
-def any_map(instance: Instance) -> Assignment | None:
-    """A plan under the limit that moves little, or None where no packing was found."""
-    limits = slot_limits(instance)
+def any_map(instance: Instance) -> tuple[Assignment | None, Number]:
+    """(a plan under the limit that moves little, a bound that holds for all); None where no packing was found.
+
+    With few bins an exact search settles the rest: then the plan is the best, and equal to its bound.
+    """
+    limits, bound = slot_limits(instance), any_map_bound(instance)
+    target = _packed_and_sent_home(instance, limits)
+    if target is not None and instance.cost_of(target) <= bound:
+        return target, bound
+    kept = -1 if target is None else _kept(instance, target)
+    better, proven = any_map_exact(instance, limits, kept)
+    target = better if better is not None else target
+    return target, instance.cost_of(target) if proven and target is not None else bound
+
+
+def _packed_and_sent_home(instance: Instance, limits: dict[int, int]) -> Assignment | None:
     for percent in KEEP_PERCENTS:
         packing = _packed(instance, limits, percent)
         if packing is not None:
             _send_home(packing)
             return Assignment(tuple(packing.slot_of[b] for b in range(instance.load.bins)))
     return None
+
+
+def _kept(instance: Instance, target: Assignment) -> int:
+    state = instance.scaled_state[0]
+    return sum(state[b] for b, slot in enumerate(target.owner) if slot == instance.current.owner[b])
 
 
 def any_map_bound(instance: Instance, limit: Fraction | None = None) -> Number:

@@ -40,11 +40,11 @@ def plan(
     ``give_up`` names slots that must end empty. ``capacities[slot]`` scales a slot's limit. ``current_slots`` counts
     the slots of now where trailing ones are empty. ``clip`` cuts heavy bins down to the limit instead of giving up,
     and says so. Other options go to the planner: ``engine`` (ssm), ``seed`` and ``virtual_nodes``
-    (consistent-hashing), ``weight`` and ``slack`` (redist, scan), ``projected`` and ``gamma`` (mtm).
+    (consistent-hashing), ``weight`` and ``slack`` (redist, scan), ``projected``, ``gamma`` and ``drift`` (mtm).
     Equal questions get equal plans. Raises BadInput on an unknown planner or option, or an input that cannot be used.
 
     >>> load = Load(work=(5, 1, 1, 5), state=(50, 10, 10, 50))
-    >>> answer = plan("ssm", load, Assignment((0, 0, 0, 1)), slots=2, tau=0.2)
+    >>> answer = plan("ssm", load, Assignment((0, 0, 0, 1)), slots=2, tau=0.1)
     >>> answer.intervals, answer.cost, answer.max_load
     (((0, 2), (2, 4)), 10, 6)
     """
@@ -146,22 +146,24 @@ def _refuse_capacities(planner: str, instance: Instance) -> None:
 
 
 def _any_map(instance: Instance) -> Proposal:
-    target = any_map.any_map(instance)
+    target, bound = any_map.any_map(instance)
     if target is not None:
-        return Proposal(target, any_map.any_map_bound(instance))
+        return Proposal(target, bound)
     heaviest = max(instance.load.work)
     tau = feasibility.smallest_tau(instance)
     reason = f"no packing under the limit {float(instance.limit.value):g} was found; the heaviest bin is {heaviest:g}"
     return Proposal(None, reason=f"{reason}; tau {tau:.6g} works for certain", smallest_tau=tau)
 
 
-def _mtm(instance: Instance, projected: str | Path | None = None, gamma: float | None = None) -> Proposal:
+def _mtm(
+    instance: Instance, projected: str | Path | None = None, gamma: float | None = None, drift: bool = False
+) -> Proposal:
     from whimbrel.planning.mtm_planner import propose
 
     if projected is None:
         raise BadInput("planner mtm needs projected costs: pass projected=DIR as written by `whimbrel mtm project`")
     _refuse_capacities("mtm", instance)
-    return propose(instance, Path(projected), gamma)
+    return propose(instance, Path(projected), gamma, drift)
 
 
 def _loose(instance: Instance, target: Assignment) -> Proposal:
@@ -210,7 +212,7 @@ PLANNERS: dict[str, Planner] = {
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "ssm": ("engine",),
-    "mtm": ("projected", "gamma"),
+    "mtm": ("projected", "gamma", "drift"),
     "consistent-hashing": ("seed", "virtual_nodes"),
     "redist": ("weight", "slack"),
     "scan": ("weight", "slack"),

@@ -27,18 +27,19 @@ def faults_of(
     """Everything that is wrong with a plan, in words; empty where it is right."""
     if plan.target is None:
         return ["infeasible plans have no target, feasible ones do"] if plan.feasible else []
+    if plan.target.bins != load.bins:
+        return [f"{plan.target.bins} bins are assigned, there are {load.bins}"]
     faults = [] if plan.feasible else ["the plan has a target and calls itself infeasible"]
-    faults += _shape_faults(plan, load, contiguous, set(give_up))
+    faults += _shape_faults(plan, contiguous, set(give_up))
     faults += _cost_faults(plan, load)
     faults += _load_faults(plan, load, keeps_limit, capacities, set(give_up))
     return faults
 
 
-def _shape_faults(plan: Plan, load: Load, contiguous: bool, given_up: set[int]) -> list[str]:
+def _shape_faults(plan: Plan, contiguous: bool, given_up: set[int]) -> list[str]:
     assert plan.target is not None
-    owner, faults = plan.target.owner, []
-    if len(owner) != load.bins:
-        faults.append(f"{len(owner)} bins are assigned, there are {load.bins}")
+    owner = plan.target.owner
+    faults: list[str] = []
     used = set(owner)
     if len(used) > plan.slots:
         faults.append(f"{len(used)} slots are used, {plan.slots} were asked for")

@@ -1,0 +1,99 @@
+"""Sequences against exhaustion, the papers' instance, and the search against the exact path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.planning.brute_force import cheapest_sequence
+
+from whimbrel.model import Assignment, BadInput, Load
+from whimbrel.planning import sequence_exact
+from whimbrel.planning.interval_matching import shared_state
+from whimbrel.planning.sequence import plan_sequence
+from whimbrel.planning.sequence_exact import partition_count, partitions
+from whimbrel.planning.ssm_terrain import reach_of
+
+
+def _equal(bins: int, intervals: list[tuple[int, int]]) -> tuple[Load, Assignment]:
+    return Load((1,) * bins, (1,) * bins), Assignment.from_intervals(intervals, bins)
+
+
+def test_the_instance_of_the_papers_table_has_optimum_six() -> None:
+    answer = plan_sequence(*_equal(20, [(0, 13), (13, 20)]), [(3, 0.4), (4, 0.4)])
+    assert answer.exact and answer.cost == 6
+
+
+def test_looking_ahead_pays_where_every_greedy_choice_costs_more() -> None:
+    answer = plan_sequence(*_equal(13, [(0, 4), (4, 9), (9, 13)]), [(2, 0.4), (3, 0.4)])
+    assert answer.exact and answer.cost == 6 and answer.greedy_cost >= 7
+
+
+def test_exact_sequences_cost_what_exhaustion_says() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(40):
+        bins = int(random.integers(3, 7))
+        load = Load(tuple(random.integers(0, 9, bins).tolist()), tuple(random.integers(0, 9, bins).tolist()))
+        current = Assignment.even(bins, int(random.integers(1, 4)))
+        targets = [(int(random.integers(1, 4)), float(random.choice([0.3, 0.6, 1.0]))) for _ in range(2)]
+        answer, cost = plan_sequence(load, current, targets), cheapest_sequence(load, current, targets)
+        assert answer.feasible == (cost is not None)
+        if cost is not None:
+            assert answer.exact and answer.cost == cost <= answer.greedy_cost
+            _check_steps(load, current, answer)
+
+
+def _check_steps(load: Load, current: Assignment, answer: object) -> None:
+    total, here = 0, current
+    for step in answer.steps:  # type: ignore[attr-defined]
+        moved = sum(load.state[move.bin] for move in here.moves_to(step.target))
+        assert moved == step.cost and len(step.target.active_slots) <= step.slots
+        total, here = total + moved, step.target
+    assert total == answer.cost  # type: ignore[attr-defined]
+
+
+def test_the_search_for_large_questions_comes_within_one_percent_on_small_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random, exact_cost, found_cost = np.random.default_rng(2), 0.0, 0.0
+    for _ in range(25):
+        bins = int(random.integers(10, 16))
+        load = Load(tuple(random.integers(1, 20, bins).tolist()), tuple(random.integers(1, 20, bins).tolist()))
+        current = Assignment.even(bins, int(random.integers(2, 5)))
+        targets = [(int(random.integers(2, 5)), 0.4) for _ in range(int(random.integers(2, 5)))]
+        exactly = plan_sequence(load, current, targets)
+        with monkeypatch.context() as patch:
+            patch.setattr(sequence_exact, "PAIRS_MAX", -1)
+            found = plan_sequence(load, current, targets)
+        if exactly.feasible:
+            assert not found.exact and found.lower_bound <= exactly.cost <= found.cost <= found.greedy_cost
+            _check_steps(load, current, found)
+            exact_cost, found_cost = exact_cost + exactly.cost, found_cost + found.cost
+    assert found_cost <= 1.01 * exact_cost
+
+
+def test_a_large_sequence_is_never_dearer_than_step_by_step_planning() -> None:
+    random = np.random.default_rng(6)
+    load = Load(tuple(random.integers(1, 999, 256).tolist()), tuple(random.integers(1, 999, 256).tolist()))
+    answer = plan_sequence(load, Assignment.even(256, 8), [(10, 0.2), (8, 0.2), (12, 0.2)], rounds=2)
+    assert not answer.exact and answer.lower_bound <= answer.cost <= answer.greedy_cost
+    _check_steps(load, Assignment.even(256, 8), answer)
+
+
+def test_an_infeasible_step_is_named_with_the_tau_that_works() -> None:
+    answer = plan_sequence(*_equal(5, [(0, 5)]), [(2, 0.5), (4, 0.0)])
+    assert not answer.feasible and answer.reason == "step 1: no 4 intervals keep the limit; the smallest tau is 0.6"
+
+
+def test_a_sequence_needs_targets() -> None:
+    with pytest.raises(BadInput, match="at least one target"):
+        plan_sequence(*_equal(5, [(0, 5)]), [])
+
+
+def test_partitions_are_counted_without_listing_them() -> None:
+    reach = reach_of(np.array([3, 1, 4, 1, 5, 9, 2, 6]), 12)
+    assert len(partitions(reach, 5)) == partition_count(reach, 5) > 10
+
+
+def test_shared_state_counts_each_old_and_new_interval_once() -> None:
+    prefix = np.arange(11, dtype=np.int64)
+    assert shared_state(prefix, np.array([0, 5, 10]), np.array([0, 1, 9, 10])) == 4 + 1
