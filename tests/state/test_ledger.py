@@ -124,16 +124,27 @@ class World:
         self.epoch += 1
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 10_000))
-def test_slots_that_crash_and_trade_bins_hold_what_a_dict_holds(tmp_path_factory, seed):
-    world = World(tmp_path_factory.mktemp("world"), 3, np.random.default_rng(seed))
-    for _ in range(25):
+def live_through(root, seed, steps):
+    world = World(root, 3, np.random.default_rng(seed))
+    for _ in range(steps):
         world.step()
     for slot in world.slots:
-        slot.check(slot.open())
+        run_epoch(slot.open, slot.check)
         private = SlotLedger.open(slot.backend, SPECS, BITS, None)
         slot.check(private)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10_000))
+def test_slots_that_crash_and_trade_bins_hold_what_a_dict_holds(tmp_path_factory, seed):
+    live_through(tmp_path_factory.mktemp("world"), seed, 15)
+
+
+@pytest.mark.nightly
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 1_000_000))
+def test_slots_hold_what_a_dict_holds_through_long_lives(tmp_path_factory, seed):
+    live_through(tmp_path_factory.mktemp("world"), seed, 60)
 
 
 def counting(slot, epoch, keys):
