@@ -39,12 +39,17 @@ def key_columns(stream: DataFrame, key: Keys) -> list[str]:
 
 def build_aggregate(name: str, stream: DataFrame, key: Keys, aggregates: Mapping[str, Aggregate]) -> KeyedAggregate:
     """Vectorised aggregates per key."""
+    check_aggregates(aggregates)
+    return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema))
+
+
+def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
+    """At least one, and each made by one of our functions."""
     if not aggregates:
         raise BadInput("aggregate needs at least one aggregate, for example n=whimbrel.count()")
     for column, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
             raise BadInput(f"{column} is {aggregate!r}: it must be an aggregate such as whimbrel.count()")
-    return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema))
 
 
 def build_state_machine(name: str, stream: DataFrame, key: Keys, fold: Fold, schema: str) -> StateMachine:

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.heartbeat import FORMAT, Heartbeat
 from whimbrel.runtime.host import Host
-from whimbrel.runtime.operator import Operator
+from whimbrel.runtime.operator import Operator, Side
 from whimbrel.runtime.packing import ROUTED_DDL
 from whimbrel.runtime.place import JobPlace
 from whimbrel.runtime.router import Router
@@ -28,7 +28,7 @@ def install(
         if not stream.isStreaming:
             raise BadInput(f"operator {operator.name!r} needs a streaming DataFrame: read it with spark.readStream")
     check_serialisable(operator)
-    narrowed = [stream.select(*side.columns) for stream, side in zip(inputs, operator.sides, strict=True)]
+    narrowed = [_narrow(stream, side) for stream, side in zip(inputs, operator.sides, strict=True)]
     joined = narrowed[0] if len(narrowed) == 1 else _union_of_sides(narrowed)
     beating = joined.union(_heartbeat(spark, place, operator, joined.schema))
     routed = beating.mapInArrow(Router(place, operator), ROUTED_DDL)
@@ -49,6 +49,13 @@ def check_serialisable(operator: Operator) -> None:
             f"operator {operator.name!r} cannot be sent to the workers ({error}): its function must not hold a Spark "
             "session, an open file, a lock or a connection; open those inside the function"
         ) from None
+
+
+def _narrow(stream: DataFrame, side: Side) -> DataFrame:
+    # Inputs with delays of their own have watermarks of their own, and Spark goes by the slowest of them.
+    if side.time is not None and side.delay is not None:
+        stream = stream.withWatermark(side.time, side.delay)
+    return stream.select(*side.columns)
 
 
 def _union_of_sides(streams: Sequence[DataFrame]) -> DataFrame:

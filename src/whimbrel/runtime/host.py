@@ -32,6 +32,9 @@ from whimbrel.runtime.task import TaskFacts
 from whimbrel.runtime.tokens import slot_tokens
 from whimbrel.state.ledger import SlotLedger, run_epoch
 
+WATERMARK_NOTE = "watermark_ms"
+"""The note of the last epoch's watermark. With event time every slot runs in every epoch, so it is never older."""
+
 
 class Host(StatefulProcessor):
     """Spark calls it; it calls the operator."""
@@ -88,7 +91,7 @@ class _SlotEpoch:
         arrived = residence.settle()
         ledger.notes[OPERATOR_NOTE] = self.operator.name
         ledger.add_rows(inbox.bins, inbox.rows_per_bin)
-        emitted = self._apply(inbox, ledger, times)
+        emitted = self._apply(inbox, ledger, times, residence)
         faults.reached(ROWS_APPLIED, self.task.epoch)
         departed = residence.depart()
         ledger.commit(self.task.epoch)
@@ -107,16 +110,21 @@ class _SlotEpoch:
         stamped = self.place.seals.assignment(seal.assignment)
         return Residence(self.place.store, self.operator.name, self.slot, seal, stamped, ledger)
 
-    def _apply(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues) -> list[pa.RecordBatch]:
-        call = SlotCall(
-            self.slot,
-            self.task.epoch,
-            self.place.settings.bin_bits,
-            inbox.sides,
-            ledger,
-            times.getCurrentWatermarkInMs() if self.operator.time_mode == "EventTime" else 0,
-            times.getCurrentProcessingTimeInMs() if self.operator.time_mode != "None" else 0,
-        )
+    def _call(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues, residence: Residence) -> SlotCall:
+        held = np.zeros(self.place.settings.bins, np.bool_)
+        held[residence.held_bins()] = True
+        late_ms = watermark_ms = 0
+        if self.operator.time_mode == "EventTime":
+            late_ms, watermark_ms = int(ledger.notes.get(WATERMARK_NOTE, 0)), times.getCurrentWatermarkInMs()
+            ledger.notes[WATERMARK_NOTE] = watermark_ms
+        now_ms = times.getCurrentProcessingTimeInMs() if self.operator.time_mode != "None" else 0
+        bits = self.place.settings.bin_bits
+        return SlotCall(self.slot, self.task.epoch, bits, inbox.sides, ledger, watermark_ms, now_ms, late_ms, held)
+
+    def _apply(
+        self, inbox: Inbox, ledger: SlotLedger, times: TimerValues, residence: Residence
+    ) -> list[pa.RecordBatch]:
+        call = self._call(inbox, ledger, times, residence)
         try:
             return list(self.operator.process(call))
         except WhimbrelError:

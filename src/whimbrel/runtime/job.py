@@ -18,6 +18,7 @@ from whimbrel.control.waiting import wait_until_settled
 from whimbrel.migration import Pacing
 from whimbrel.model.durations import milliseconds
 from whimbrel.model.plan import Plan
+from whimbrel.runtime.job_operators import JobOperators
 from whimbrel.runtime.place import JobPlace, now_ms
 from whimbrel.runtime.session import prepare_session
 
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from whimbrel.runtime.audit import AuditReport
-    from whimbrel.runtime.building import Keys, Tables
     from whimbrel.runtime.operator import Operator
-    from whimbrel.runtime.operators.aggregates import Aggregate
-    from whimbrel.runtime.operators.per_bin import Step
-    from whimbrel.runtime.operators.state_machine import Fold
 
 _HELD: dict[str, lease.Lease] = {}
 """The leases of this process, by directory: a notebook cell that runs twice is no second driver."""
@@ -62,7 +59,7 @@ def _absolute(directory: str) -> str:
     return directory if "://" in directory else str(Path(directory).absolute())
 
 
-class Job:
+class Job(JobOperators):
     """Made by ``whimbrel.job``; see there."""
 
     def __init__(self, spark: SparkSession, directory: str, settings: JobSettings) -> None:
@@ -93,92 +90,6 @@ class Job:
         fix_operator(self.board.store, operator.name, description, self.directory)
         place = JobPlace(self.directory, self.settings, held.generation)
         return install(self._spark, place, operator, inputs, output_mode)
-
-    def aggregate(
-        self,
-        stream: DataFrame,
-        key: Keys,
-        *,
-        name: str = "aggregate",
-        output_mode: str = "append",
-        **aggregates: Aggregate,
-    ) -> DataFrame:
-        """Vectorised aggregates per key; a row for every key that changed in an epoch.
-
-        ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
-        """
-        from whimbrel.runtime.building import build_aggregate
-
-        return self.install(build_aggregate(name, stream, key, aggregates), stream, output_mode=output_mode)
-
-    def state_machine(
-        self,
-        stream: DataFrame,
-        key: Keys,
-        fold: Fold,
-        schema: str,
-        *,
-        name: str = "state_machine",
-        output_mode: str = "append",
-    ) -> DataFrame:
-        """A fold per key in plain Python. ``schema`` names the key columns, then the state columns.
-
-        ``fold(state, rows)`` gets the key's state (None for a new key) and its rows of one epoch, and returns the new
-        state, or None to forget the key. A row of key and new state is emitted for every key that changed.
-        """
-        from whimbrel.runtime.building import build_state_machine
-
-        return self.install(build_state_machine(name, stream, key, fold, schema), stream, output_mode=output_mode)
-
-    def unary(
-        self,
-        stream: DataFrame,
-        key: Keys,
-        step: Step,
-        schema: str,
-        *,
-        tables: Tables | None = None,
-        schedules: str | None = None,
-        time: str | None = None,
-        watermark: str | None = None,
-        name: str = "unary",
-        output_mode: str = "append",
-    ) -> DataFrame:
-        """A function over Arrow batches with keyed tables and post-dated records; see ``BinsContext``.
-
-        ``tables`` maps names to (key DDL, value DDL); ``schedules`` is the DDL of post-dated records; ``time`` is the
-        event time column and ``watermark`` its delay, as Spark writes it.
-        """
-        from whimbrel.runtime.building import build_per_bin
-
-        operator = build_per_bin(name, [stream], [key], step, schema, tables or {}, schedules, [time], watermark)
-        return self.install(operator, stream, output_mode=output_mode)
-
-    def binary(
-        self,
-        left: DataFrame,
-        right: DataFrame,
-        left_key: Keys,
-        right_key: Keys,
-        step: Step,
-        schema: str,
-        *,
-        tables: Tables | None = None,
-        schedules: str | None = None,
-        left_time: str | None = None,
-        right_time: str | None = None,
-        watermark: str | None = None,
-        name: str = "binary",
-        output_mode: str = "append",
-    ) -> DataFrame:
-        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one."""
-        from whimbrel.runtime.building import build_per_bin
-
-        times = [left_time, right_time]
-        operator = build_per_bin(
-            name, [left, right], [left_key, right_key], step, schema, tables or {}, schedules, times, watermark
-        )
-        return self.install(operator, left, right, output_mode=output_mode)
 
     # -- the migrations -------------------------------------------------------------------------------------------
 

@@ -11,10 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.ledger import SlotLedger, TableSpec
+from whimbrel.state.table import KeyedTable
+
+LATE_ROWS = "late_rows"
+"""The note under which a slot's head counts the rows that came too late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,9 @@ class SlotCall:
     """One call of an operator: a slot, an epoch, its rows and its state.
 
     ``watermark_ms`` is the watermark of the epoch (0 without event time); ``now_ms`` is the processing time that
-    Spark fixed for the epoch, the same in a replay.
+    Spark fixed for the epoch, the same in a replay. A row is late against ``late_ms``, the watermark of the epoch
+    before: so do Spark's own operators decide, and what the new watermark closes is closed after this epoch's rows.
+    ``held`` says of every bin whether this slot owns it now; a bin that has just left may still lie in the tables.
     """
 
     slot: int
@@ -40,20 +48,36 @@ class SlotCall:
     ledger: SlotLedger
     watermark_ms: int
     now_ms: int
+    late_ms: int
+    held: npt.NDArray[np.bool_]
 
     @property
     def rows(self) -> Rows:
         """The rows of the first, often only, side."""
         return self.sides[0]
 
+    def rows_below(self, table: KeyedTable, column: str, bound: int) -> npt.NDArray[np.int64]:
+        """The table's ``rows_below`` without those of bins that have left this slot."""
+        rows = table.rows_below(column, bound)
+        return rows[self.held[table.hashes_of(rows).bins(self.bits)]]
+
+    def count_late(self, rows: int) -> None:
+        """Rows were dropped because they came too late: counted in the state, so exactly once."""
+        if rows:
+            self.ledger.notes[LATE_ROWS] = int(self.ledger.notes.get(LATE_ROWS, 0)) + int(rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One input of an operator: its key columns, the columns that it needs, and its event time column."""
+    """One input of an operator: its key columns, the columns that it needs, and its event time column.
+
+    ``delay`` is this input's own watermark delay, where an operator's inputs have several.
+    """
 
     keys: tuple[str, ...]
     columns: tuple[str, ...]
     time: str | None = None
+    delay: str | None = None
 
 
 class Operator(ABC):

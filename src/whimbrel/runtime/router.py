@@ -81,7 +81,7 @@ class _Routing:
             place.settings.bin_bits,
             slot_tokens(place.settings.max_slots),
             mapper,
-            slots_to_call(seal, owner) if mapper == 0 else (),
+            _calls(seal, owner, operator, place.settings.max_slots) if mapper == 0 else (),
             [[] for _ in range(sides)],
             [None] * sides,
             np.zeros(owner.size, np.int64),
@@ -169,6 +169,13 @@ class _Routing:
         self.out = []
         arrays = [pa.array(values, type=field.type) for values, field in zip(columns, ROUTED, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=ROUTED)
+
+
+def _calls(
+    seal: Seal, owner: np.ndarray[Any, np.dtype[np.int32]], operator: Operator, max_slots: int
+) -> tuple[int, ...]:
+    # With event time even a slot without bins runs: it must know the watermark of the epoch before any bin arrives.
+    return slots_to_call(seal, owner) if operator.delay is None else tuple(range(max_slots))
 
 
 def slots_to_call(seal: Seal, owner: np.ndarray[Any, np.dtype[np.int32]]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ be null until the first valid value. That is why the router may combine before t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +38,39 @@ class Cell:
     def is_float(self) -> bool:
         """Whether the number is held as a double."""
         return bool(pa.types.is_floating(self.type))
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """The one state column."""
+        return (pa.field(self.name, self.type),)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The column that it reads, if any."""
+        return () if self.source is None else (self.source,)
+
+    @property
+    def law(self) -> str:
+        """How two numbers combine."""
+        return self.combine
+
+    def start(self, batch: pa.RecordBatch, group: npt.NDArray[np.int64], groups: int) -> list[pa.Array]:
+        """The number of each group of raw rows."""
+        return [self.to_arrow(*self.reduce(*self.first_values(batch), group, groups))]
+
+    def join(self, columns: Sequence[pa.Array], group: npt.NDArray[np.int64], groups: int) -> list[pa.Array]:
+        """The number of each group of partial numbers."""
+        if groups == group.size:
+            return list(columns)
+        return [self.to_arrow(*self.reduce(*numbers_of(columns[0], self.is_float), group, groups))]
+
+    def update(self, old: Sequence[pa.Array], known: Mask, new: Sequence[pa.Array]) -> list[pa.Array]:
+        """The number after an epoch."""
+        old_numbers, old_valid = numbers_of(old[0], self.is_float)
+        new_numbers, new_valid = numbers_of(new[0], self.is_float)
+        was = known if old_valid is None else old_valid & known
+        now = np.ones(known.size, np.bool_) if new_valid is None else new_valid
+        return [self.to_arrow(*self.merge(old_numbers, was, new_numbers, now))]
 
     def first_values(self, batch: pa.RecordBatch) -> tuple[Numbers, Mask | None]:
         """The cell's number for every raw row."""

@@ -21,7 +21,7 @@ from whimbrel.runtime.operators.table_view import TableView
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.hashing import hash_keys
 from whimbrel.state.ledger import TableSpec
-from whimbrel.state.postdated import PostDated
+from whimbrel.state.postdated import BIN, TIME, PostDated, postdated_spec
 
 Output = pa.RecordBatch | pa.Table | None | list[Any]
 Step = Callable[["BinsContext"], Output]
@@ -94,7 +94,7 @@ class PerBin(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """The user's tables, and one for post-dated records where there are any."""
-        extra = [] if self._schedules is None else [PostDated.spec(POST_DATED, self._schedules)]
+        extra = [] if self._schedules is None else [postdated_spec(POST_DATED, self._schedules)]
         return [*self._tables.values(), *extra]
 
     def describe(self) -> dict[str, Any]:
@@ -116,13 +116,13 @@ class PerBin(Operator):
     def _context(self, call: SlotCall) -> BinsContext:
         routing = self.sides[0].keys
         views = {
-            n: TableView(call.ledger.table(n), spec, spec.key.names[: len(routing)], call.bits)
+            n: TableView(call, call.ledger.table(n), spec, spec.key.names[: len(routing)])
             for n, spec in self._tables.items()
         }
-        post_dated = None if self._schedules is None else PostDated(call.ledger, POST_DATED, self._schedules)
+        post_dated = None if self._schedules is None else PostDated(call.ledger.table(POST_DATED))
         due = pa.RecordBatch.from_pylist([], schema=pa.schema([("due_at", pa.int64())]))
-        if post_dated is not None:
-            due = post_dated.due(call.watermark_ms if self.delay is not None else call.now_ms)
+        if post_dated is not None and self._schedules is not None:
+            due = _due(post_dated, call, call.watermark_ms if self.delay is not None else call.now_ms, self._schedules)
         sides = tuple(_in_time_order(rows, side) for rows, side in zip(call.sides, self.sides, strict=True))
         return BinsContext(
             sides,
@@ -152,6 +152,13 @@ class PerBin(Operator):
         from whimbrel.runtime.packing import as_batch
 
         return as_batch(cast)
+
+
+def _due(post_dated: PostDated, call: SlotCall, bound: int, records: pa.Schema) -> pa.RecordBatch:
+    found = post_dated.due(bound)
+    ours = found.filter(pa.array(call.held[found.column(BIN).to_numpy()]))
+    columns = [ours.column(TIME), *(ours.column(name) for name in records.names)]
+    return pa.RecordBatch.from_arrays(columns, names=["due_at", *records.names])
 
 
 def _parts(output: Output) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from whimbrel.model.errors import BadInput
+from whimbrel.runtime.operator import SlotCall
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import KeyHashes, hash_keys, rehash
 from whimbrel.state.ledger import TableSpec
@@ -25,11 +26,11 @@ Batch = pa.RecordBatch | pa.Table
 class TableView:
     """Lookup, put, delete and range over one table of the slot."""
 
-    def __init__(self, table: KeyedTable, spec: TableSpec, routing: Sequence[str], bits: int) -> None:
-        self._table = table
+    def __init__(self, call: SlotCall, table: KeyedTable, spec: TableSpec, routing: Sequence[str]) -> None:
+        self._call, self._table = call, table
         self._keys, self._values = spec.key, spec.value
         self._routing = list(routing)
-        self._bits = bits
+        self._bits = call.bits
 
     def __len__(self) -> int:
         return self._table.count
@@ -70,11 +71,11 @@ class TableView:
 
     def below(self, column: str, bound: int) -> pa.RecordBatch:
         """The rows whose fixed-width ``column`` (a time, a number) is less than ``bound``; nearly free when none is."""
-        return self._table.read(self._table.rows_below(column, bound))
+        return self._table.read(self._call.rows_below(self._table, column, bound))
 
     def all(self) -> pa.RecordBatch:
         """Every row of the slot: an epoch that calls this pays for all that the slot holds."""
-        return self._table.read(self._table.scan())
+        return self._table.read(self._table.scan(np.flatnonzero(self._call.held)))
 
     def _hashes(self, rows: Batch) -> KeyHashes:
         for name in self._keys.names:

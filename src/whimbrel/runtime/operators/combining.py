@@ -1,0 +1,86 @@
+"""Cells side by side: how the state columns of several aggregates begin, join and grow together.
+
+A cell turns raw rows into a partial value per group (``start``), joins partial values (``join``) and takes a new
+partial into the state (``update``). ``start`` then ``join`` over any split of the rows, kept in order, gives what
+``start`` over all of them gives: that is why the router may combine first and mappers in any number may run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Index = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class StateCell(Protocol):
+    """One aggregate's state: one or more columns per key."""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """The state columns."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The input columns that it reads."""
+
+    @property
+    def law(self) -> str:
+        """How values combine, in a word: state made under one law cannot go on under another."""
+
+    def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
+        """The state columns of each group of raw rows."""
+
+    def join(self, columns: Sequence[pa.Array], group: Index, groups: int) -> list[pa.Array]:
+        """The state columns of each group of partial values, earlier ones first."""
+
+    def update(self, old: Sequence[pa.Array], known: Mask, new: Sequence[pa.Array]) -> list[pa.Array]:
+        """The state after ``new``; ``old`` counts where it is ``known``."""
+
+
+def update_by_joining(cell: StateCell, old: Sequence[pa.Array], known: Mask, new: Sequence[pa.Array]) -> list[pa.Array]:
+    """``update`` in terms of ``join``: the old value first, then the new one."""
+    places = np.flatnonzero(known)
+    both = [
+        pa.concat_arrays([was.take(pa.array(places)), now.cast(was.type) if now.type != was.type else now])
+        for was, now in zip(old, new, strict=True)
+    ]
+    return cell.join(both, np.concatenate([places, np.arange(known.size)]), known.size)
+
+
+class Cells:
+    """The cells of an operator, in order."""
+
+    def __init__(self, cells: Sequence[StateCell]) -> None:
+        self.cells = tuple(cells)
+        self.schema = pa.schema([field for cell in self.cells for field in cell.fields])
+        self.sources = tuple(dict.fromkeys(source for cell in self.cells for source in cell.sources))
+
+    def describe(self) -> list[str]:
+        """Every state column with its type and law."""
+        return [f"{field.name} {field.type} {cell.law}" for cell in self.cells for field in cell.fields]
+
+    def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> pa.RecordBatch:
+        """Partial values of raw rows, one row per group."""
+        return self._batch([array for cell in self.cells for array in cell.start(batch, group, groups)])
+
+    def join(self, partial: pa.RecordBatch, group: Index, groups: int) -> pa.RecordBatch:
+        """Partial values joined to one row per group."""
+        joined = [cell.join(self._of(cell, partial), group, groups) for cell in self.cells]
+        return self._batch([array for arrays in joined for array in arrays])
+
+    def update(self, old: pa.RecordBatch, known: Mask, new: pa.RecordBatch) -> pa.RecordBatch:
+        """The state after new partial values, row by row."""
+        updated = [cell.update(self._of(cell, old), known, self._of(cell, new)) for cell in self.cells]
+        return self._batch([array for arrays in updated for array in arrays])
+
+    def _of(self, cell: StateCell, batch: pa.RecordBatch) -> list[pa.Array]:
+        return [batch.column(field.name) for field in cell.fields]
+
+    def _batch(self, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)

@@ -1,0 +1,46 @@
+"""Windows of event time, against Spark's own, while bins migrate."""
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as fn
+
+import whimbrel as wb
+from tests.operators import random_rows
+from tests.operators.micro_batches import Input, run_migrating, run_native, same
+
+AGGREGATES = {
+    "n": wb.count(),
+    "s": wb.sum_of("v"),
+    "lo": wb.min_of("v"),
+    "hi": wb.max_of("x"),
+}
+
+
+def native(stream, *window):
+    return (
+        stream.withWatermark("at", "10 seconds")
+        .groupBy(fn.window("at", *window), "k")
+        .agg(
+            fn.count("*").alias("n"),
+            fn.sum("v").alias("s"),
+            fn.min("v").alias("lo"),
+            fn.max("x").alias("hi"),
+        )
+    )
+
+
+@pytest.mark.parametrize("window", [("15 seconds",), ("20 seconds", "8 seconds")])
+@pytest.mark.parametrize("mode", ["append", "update"])
+def test_windows_are_those_of_spark_while_bins_migrate(spark, tmp_path, seed, window, mode):
+    rows = Input(tmp_path / "rows", random_rows.batches(np.random.default_rng(seed), 5, 40))
+
+    def build(job, stream):
+        length, slide = (*window, None)[:2]
+        return job.windows(
+            stream, "k", time="at", length=length, slide=slide, watermark="10 seconds", output_mode=mode, **AGGREGATES
+        )
+
+    ours = run_migrating(spark, tmp_path, build, [rows], mode)
+    theirs = run_native(spark, tmp_path, native(rows.read(spark), *window), mode)
+    assert len(theirs) > 30
+    same(ours, theirs)
