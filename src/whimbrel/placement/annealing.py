@@ -8,174 +8,179 @@ the traffic is taken with probability exp(-d / temperature). The limits hold aft
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from whimbrel.placement.instance import Floats, Integers
-from whimbrel.placement.randomness import advanced, below, unit_of
-from whimbrel.placement.replicas import Rows, add_reader, count_of, new_rows, remove_reader
 from whimbrel.placement.pieces import Pieces
+from whimbrel.placement.randomness import advanced, below, unit_of
+from whimbrel.placement.replicas import Replicas, add_reader, no_replicas, readers_on, remove_reader
+
+
+class _Problem(NamedTuple):
+    """What the pieces read, what they weigh, and what servers may carry."""
+
+    offsets: Integers
+    sources: Integers
+    weight: Integers
+    reader_offsets: Integers
+    readers: Integers
+    rates: Floats
+    limits: Integers
+
+
+class _State(NamedTuple):
+    """Where pieces are. Server j's pieces are ``members[starts[j]:starts[j] + size[j]]``, ``position`` their places."""
+
+    server: NDArray[np.int32]
+    replicas: Replicas
+    loads: Integers
+    starts: Integers
+    size: Integers
+    members: NDArray[np.int32]
+    position: NDArray[np.int32]
 
 
 def anneal(
-    pieces: Pieces, rates: Floats, limits: Integers, server: Integers, proposals: int,
-    hot: float, cold: float, state: np.uint64,
-) -> Integers:  # fmt: skip
+    pieces: Pieces,
+    rates: Floats,
+    limits: Integers,
+    server: Integers,
+    proposals: int,
+    hot: float,
+    cold: float,
+    state: np.uint64,
+) -> Integers:
     """A better placement of the pieces, from ``server``, which must keep the limits.
 
     The temperature falls from ``hot`` to ``cold`` times the mean rate, by equal factors.
     """
-    rows = new_rows(np.diff(pieces.reader_offsets), len(limits))
-    found = server.astype(np.int32)
-    read = rates[pieces.sources]
-    unit = float(read.mean()) if read.size and read.mean() > 0 else 1.0
-    _anneal(
-        pieces.offsets, pieces.sources, pieces.weight, pieces.reader_offsets, pieces.readers, rates, limits,
-        found, rows, proposals, hot * unit, cold * unit, state,
-    )  # fmt: skip
-    return found.astype(np.int64)
+    problem = _Problem(
+        pieces.offsets, pieces.sources, pieces.weight, pieces.reader_offsets, pieces.readers, rates, limits
+    )
+    unit = float(rates[pieces.sources].mean()) or 1.0
+    found = _empty_state(problem, server)
+    _settle_in(problem, found)
+    _anneal(problem, found, proposals, hot * unit, cold * unit, state)
+    return found.server.astype(np.int64)
+
+
+def _empty_state(problem: _Problem, server: Integers) -> _State:
+    servers, pieces = len(problem.limits), len(server)
+    most = problem.limits // int(problem.weight.min()) + 1
+    starts = np.concatenate(([0], np.cumsum(most))).astype(np.int64)
+    return _State(
+        server.astype(np.int32),
+        no_replicas(np.diff(problem.reader_offsets), servers),
+        np.zeros(servers, dtype=np.int64),
+        starts,
+        np.zeros(servers, dtype=np.int64),
+        np.zeros(starts[-1], dtype=np.int32),
+        np.zeros(pieces, dtype=np.int32),
+    )
 
 
 @njit(cache=True)
-def _saved(v, i, offsets, sources, rates, rows):  # type: ignore[no-untyped-def]
+def _settle_in(problem: _Problem, state: _State) -> None:
+    for v in range(len(state.server)):
+        j = state.server[v]
+        state.members[state.starts[j] + state.size[j]], state.position[v] = v, state.size[j]
+        state.size[j] += 1
+        state.loads[j] += problem.weight[v]
+        for e in range(problem.offsets[v], problem.offsets[v + 1]):
+            add_reader(problem.sources[e], j, state.replicas)
+
+
+@njit(cache=True)
+def _saved(v: int, i: int, problem: _Problem, state: _State) -> float:
     """The traffic that ends when piece ``v`` leaves server ``i``."""
     total = 0.0
-    for e in range(offsets[v], offsets[v + 1]):
-        if count_of(sources[e], i, rows) == 1:
-            total += rates[sources[e]]
+    for e in range(problem.offsets[v], problem.offsets[v + 1]):
+        if readers_on(problem.sources[e], i, state.replicas) == 1:
+            total += problem.rates[problem.sources[e]]
     return total
 
 
 @njit(cache=True)
-def _added(v, j, offsets, sources, rates, rows):  # type: ignore[no-untyped-def]
+def _added(v: int, j: int, problem: _Problem, state: _State) -> float:
     """The traffic that begins when piece ``v`` joins server ``j``."""
     total = 0.0
-    for e in range(offsets[v], offsets[v + 1]):
-        if count_of(sources[e], j, rows) == 0:
-            total += rates[sources[e]]
+    for e in range(problem.offsets[v], problem.offsets[v + 1]):
+        if readers_on(problem.sources[e], j, state.replicas) == 0:
+            total += problem.rates[problem.sources[e]]
     return total
 
 
 @njit(cache=True)
-def _take(v, i, j, offsets, sources, rows):  # type: ignore[no-untyped-def]
-    for e in range(offsets[v], offsets[v + 1]):
-        remove_reader(sources[e], i, rows)
-        add_reader(sources[e], j, rows)
+def _read_elsewhere(v: int, i: int, j: int, problem: _Problem, state: _State) -> None:
+    """The sources of ``v`` are read on ``j`` instead of ``i``."""
+    for e in range(problem.offsets[v], problem.offsets[v + 1]):
+        remove_reader(problem.sources[e], i, state.replicas)
+        add_reader(problem.sources[e], j, state.replicas)
 
 
 @njit(cache=True)
-def _relist(v, i, j, members, starts, size, position):  # type: ignore[no-untyped-def]
-    size[i] -= 1
-    last = members[starts[i] + size[i]]
-    members[starts[i] + position[v]] = last
-    position[last] = position[v]
-    members[starts[j] + size[j]] = v
-    position[v] = size[j]
-    size[j] += 1
+def _accepts(change: float, temperature: float, random: np.uint64) -> bool:
+    return change <= 0 or (change < 20 * temperature and unit_of(random) < math.exp(-change / temperature))
 
 
 @njit(cache=True)
-def _accepts(change, temperature, state):  # type: ignore[no-untyped-def]
-    return change <= 0 or (change < 20 * temperature and unit_of(state) < math.exp(-change / temperature))
-
-
-@njit(cache=True)
-def _try_swap(
-    v,
-    i,
-    j,
-    offsets,
-    sources,
-    weight,
-    rates,
-    limits,
-    server,
-    loads,
-    members,
-    starts,
-    size,
-    position,
-    rows,
-    temperature,
-    state,
-):  # type: ignore[no-untyped-def]
-    other = members[starts[j] + below(state, size[j])]
-    if loads[j] + weight[v] - weight[other] > limits[j] or loads[i] + weight[other] - weight[v] > limits[i]:
+def _try_move(v: int, i: int, j: int, problem: _Problem, state: _State, temperature: float, random: np.uint64) -> None:
+    change = _added(v, j, problem, state) - _saved(v, i, problem, state)
+    if not _accepts(change, temperature, random):
         return
-    change = _added(v, j, offsets, sources, rates, rows) - _saved(v, i, offsets, sources, rates, rows)
-    _take(v, i, j, offsets, sources, rows)
-    change += _added(other, i, offsets, sources, rates, rows) - _saved(other, j, offsets, sources, rates, rows)
-    if not _accepts(change, temperature, advanced(state)):
-        _take(v, j, i, offsets, sources, rows)
-        return
-    _take(other, j, i, offsets, sources, rows)
-    server[v], server[other] = j, i
-    loads[j] += weight[v] - weight[other]
-    loads[i] += weight[other] - weight[v]
-    a, b = position[v], position[other]
-    members[starts[i] + a], members[starts[j] + b] = other, v
-    position[v], position[other] = b, a
+    _read_elsewhere(v, i, j, problem, state)
+    state.size[i] -= 1
+    last = state.members[state.starts[i] + state.size[i]]
+    state.members[state.starts[i] + state.position[v]], state.position[last] = last, state.position[v]
+    state.members[state.starts[j] + state.size[j]], state.position[v] = v, state.size[j]
+    state.size[j] += 1
+    state.server[v] = j
+    state.loads[j] += problem.weight[v]
+    state.loads[i] -= problem.weight[v]
 
 
 @njit(cache=True)
-def _anneal(
-    offsets, sources, weight, reader_offsets, readers, rates, limits, server, rows, proposals, hot, cold, state
-):  # type: ignore[no-untyped-def]
-    count, servers = len(server), len(limits)
-    loads, size = np.zeros(servers, dtype=np.int64), np.zeros(servers, dtype=np.int64)
-    lightest = weight.min()
-    starts = np.zeros(servers + 1, dtype=np.int64)
-    for j in range(servers):
-        starts[j + 1] = starts[j] + limits[j] // lightest + 1
-    members, position = np.zeros(starts[servers], dtype=np.int32), np.zeros(count, dtype=np.int32)
-    for v in range(count):
-        j = server[v]
-        members[starts[j] + size[j]], position[v] = v, size[j]
-        size[j] += 1
-        loads[j] += weight[v]
-        for e in range(offsets[v], offsets[v + 1]):
-            add_reader(sources[e], j, rows)
+def _try_swap(v: int, i: int, j: int, problem: _Problem, state: _State, temperature: float, random: np.uint64) -> None:
+    other = state.members[state.starts[j] + below(random, state.size[j])]
+    heavier = problem.weight[v] - problem.weight[other]
+    if state.loads[j] + heavier > problem.limits[j] or state.loads[i] - heavier > problem.limits[i]:
+        return
+    change = _added(v, j, problem, state) - _saved(v, i, problem, state)
+    _read_elsewhere(v, i, j, problem, state)
+    change += _added(other, i, problem, state) - _saved(other, j, problem, state)
+    if not _accepts(change, temperature, advanced(random)):
+        _read_elsewhere(v, j, i, problem, state)
+        return
+    _read_elsewhere(other, j, i, problem, state)
+    state.server[v], state.server[other] = j, i
+    state.loads[j] += heavier
+    state.loads[i] -= heavier
+    here, there = state.position[v], state.position[other]
+    state.members[state.starts[i] + here], state.members[state.starts[j] + there] = other, v
+    state.position[v], state.position[other] = there, here
+
+
+@njit(cache=True)
+def _anneal(problem: _Problem, state: _State, proposals: int, hot: float, cold: float, random: np.uint64) -> None:
     cooling = (cold / hot) ** (1.0 / max(1, proposals // 1024))
     temperature = hot
     for step in range(proposals):
         if step & 1023 == 1023:
             temperature *= cooling
-        state = advanced(state)
-        v = below(state, count)
-        state = advanced(state)
-        s = sources[offsets[v] + below(state, offsets[v + 1] - offsets[v])]
-        state = advanced(state)
-        i, j = server[v], server[readers[reader_offsets[s] + below(state, reader_offsets[s + 1] - reader_offsets[s])]]
-        if i == j:
-            continue
-        state = advanced(state)
-        if loads[j] + weight[v] > limits[j]:
-            _try_swap(
-                v,
-                i,
-                j,
-                offsets,
-                sources,
-                weight,
-                rates,
-                limits,
-                server,
-                loads,
-                members,
-                starts,
-                size,
-                position,
-                rows,
-                temperature,
-                state,
-            )
-            state = advanced(state)
-            continue
-        change = _added(v, j, offsets, sources, rates, rows) - _saved(v, i, offsets, sources, rates, rows)
-        if _accepts(change, temperature, state):
-            _take(v, i, j, offsets, sources, rows)
-            _relist(v, i, j, members, starts, size, position)
-            server[v] = j
-            loads[j] += weight[v]
-            loads[i] -= weight[v]
+        random = advanced(random)
+        v = below(random, len(state.server))
+        random = advanced(random)
+        s = problem.sources[problem.offsets[v] + below(random, problem.offsets[v + 1] - problem.offsets[v])]
+        random = advanced(random)
+        first, end = problem.reader_offsets[s], problem.reader_offsets[s + 1]
+        i, j = state.server[v], state.server[problem.readers[first + below(random, end - first)]]
+        random = advanced(random)
+        if i != j and state.loads[j] + problem.weight[v] <= problem.limits[j]:
+            _try_move(v, i, j, problem, state, temperature, random)
+        elif i != j:
+            _try_swap(v, i, j, problem, state, temperature, random)
+            random = advanced(random)

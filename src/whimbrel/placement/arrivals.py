@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,13 @@ from whimbrel.placement.errors import CannotPlace
 from whimbrel.placement.instance import Integers, PlacementInstance
 
 _EXACT_IN_64_BITS = 2**62
+
+
+class Limits(NamedTuple):
+    """For kernels: ``along[class_of[j], q]`` is the limit of server j when query q arrives."""
+
+    along: Integers
+    class_of: Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,7 @@ def _pairs(instance: PlacementInstance) -> tuple[Integers, Integers, Integers] |
 
 def _work_of_pairs(first: Integers, second: Integers, work: Integers, sources: int) -> Floats:
     _, place = np.unique(first * np.int64(sources) + second, return_inverse=True)
-    return np.bincount(place, weights=work)[place] if len(place) else np.empty(0)
+    return np.asarray(np.bincount(place, weights=work)[place] if len(place) else np.empty(0), dtype=np.float64)
 
 
 def _cheapest_pair(

@@ -9,6 +9,7 @@ the larger, which is from W = alpha * C / (nu * c_j) on.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -61,7 +62,7 @@ def require_room(instance: PlacementInstance, limits: Integers) -> None:
         )
 
 
-def _limits(instance: PlacementInstance, limit_of_share) -> Integers:  # type: ignore[no-untyped-def]
+def _limits(instance: PlacementInstance, limit_of_share: Callable[[Fraction], Fraction]) -> Integers:
     total, capacity = instance.total_work, int(instance.capacities.sum())
     found: dict[int, int] = {}
     for c in instance.capacities.tolist():

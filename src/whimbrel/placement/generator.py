@@ -109,23 +109,23 @@ def _rates(law: str, degrees: Integers, exponent: float, rng: np.random.Generato
 
 
 @njit(cache=True)
-def _repeats(row, place):  # type: ignore[no-untyped-def]
+def _repeats(row: Integers, place: int) -> bool:
+    found = False
     for other in range(place):
-        if row[other] == row[place]:
-            return True
-    return False
+        found |= row[other] == row[place]
+    return found
 
 
 @njit(cache=True)
-def _holds(row, source):  # type: ignore[no-untyped-def]
+def _holds(row: Integers, source: int) -> bool:
+    found = False
     for other in row:
-        if other == source:
-            return True
-    return False
+        found |= other == source
+    return found
 
 
 @njit(cache=True)
-def _partner(rows, query, place, state):  # type: ignore[no-untyped-def]
+def _partner(rows: Integers, query: int, place: int, state: np.uint64) -> tuple[int, np.uint64]:
     """An end elsewhere whose swap with (query, place) repeats nothing in either query; tries at random, then all."""
     total = rows.size
     degree = rows.shape[1]
@@ -142,7 +142,7 @@ def _partner(rows, query, place, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _swap_repeats(rows, state):  # type: ignore[no-untyped-def]
+def _swap_repeats(rows: Integers, state: np.uint64) -> None:
     degree = rows.shape[1]
     for query in range(rows.shape[0]):
         for place in range(1, degree):

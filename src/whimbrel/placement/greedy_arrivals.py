@@ -9,17 +9,41 @@ when that one has no room.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from whimbrel.placement.arrivals import Online, require_kept
-from whimbrel.placement.bits import has, lowest, put, words_for
+from whimbrel.placement.arrivals import Limits, Online, require_kept
+from whimbrel.placement.bits import Words, has, lowest, put, words_for
 from whimbrel.placement.heaps import lower_item
-from whimbrel.placement.instance import Integers
+from whimbrel.placement.hosting import Network
+from whimbrel.placement.instance import Floats, Integers
 from whimbrel.placement.least_cost import is_pairs_case, place_pairs_by_least_cost
 from whimbrel.placement.query_types import merge_types
 
 _NOTHING = np.empty(0, dtype=np.int64)
+
+
+class Reserved(NamedTuple):
+    """Places kept: entries ``offsets[t]:offsets[t + 1]`` keep ``left`` places on ``server`` for queries of type t.
+
+    ``type_of`` is the type of every query; empty where nothing is kept.
+    """
+
+    type_of: Integers = _NOTHING
+    offsets: Integers = _NOTHING
+    server: Integers = _NOTHING
+    left: Integers = _NOTHING
+
+
+class _Servers(NamedTuple):
+    """Loads, load per capacity, the part of the key that the server brings, and who receives what."""
+
+    loads: Integers
+    fullness: Floats
+    value: Floats
+    receives: Words
 
 
 def place_by_least_cost(online: Online) -> Integers:
@@ -37,132 +61,123 @@ def place_by_least_source(online: Online) -> Integers:
 def place_by_least_types(online: Online) -> Integers:
     """The server of every query."""
     types = merge_types(online.instance)
-    offsets = np.arange(online.instance.queries + 1)
-    return place_greedily(online, True, offsets, types.type_of, np.ones(types.types))
+    types_as_sources = Network(np.arange(online.instance.queries + 1), types.type_of, np.ones(types.types))
+    return place_greedily(online, weigh_traffic=True, network=types_as_sources)
 
 
 def place_greedily(
-    online: Online,
-    weigh_traffic: bool,
-    offsets: Integers | None = None,
-    sources: Integers | None = None,
-    rates: np.ndarray | None = None,
-    reserved: tuple[Integers, Integers, Integers, Integers] = (_NOTHING, _NOTHING, _NOTHING, _NOTHING),
+    online: Online, weigh_traffic: bool, network: Network | None = None, reserved: Reserved | None = None
 ) -> Integers:
     """The general kernel: by added traffic, plus the server's own traffic where ``weigh_traffic`` says so.
 
-    ``reserved`` is (type of each query, offsets, servers, counts): places kept for each type, used first.
+    Reserved places are used first. ``network`` replaces what the queries read.
     """
-    instance = online.instance
-    found = _place(
-        instance.offsets if offsets is None else offsets,
-        instance.sources if sources is None else sources,
-        instance.rates if rates is None else rates,
-        instance.work, instance.capacities, online.limits, online.class_of, weigh_traffic,
-        words_for(instance.servers), reserved[0], reserved[1], reserved[2], reserved[3].copy(),
-    )  # fmt: skip
+    instance, k = online.instance, online.instance.servers
+    network = network or Network(instance.offsets, instance.sources, instance.rates)
+    receives = np.zeros((len(network.rates), words_for(k)), dtype=np.uint64)
+    servers = _Servers(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k), receives)
+    kept = reserved or Reserved()
+    kept = kept._replace(left=kept.left.copy())
+    limits = Limits(online.limits, online.class_of)
+    found = _place(network, instance.work, instance.capacities, limits, servers, kept, weigh_traffic)
     return require_kept(online, found)
 
 
 @njit(cache=True)
-def _reserved_server(t, offsets, servers, left, loads, work, limits, class_of, q):  # type: ignore[no-untyped-def]
-    """The entry of type ``t`` with the most places left on a server that has room; -1 without one."""
+def _fits(j: int, work: int, q: int, limits: Limits, servers: _Servers) -> bool:
+    return servers.loads[j] + work <= limits.along[limits.class_of[j], q]
+
+
+@njit(cache=True)
+def _reserved_entry(q: int, work: int, kept: Reserved, limits: Limits, servers: _Servers) -> int:
+    """The entry of the query's type with the most places left on a server that has room; -1 without one."""
     best = -1
-    for entry in range(offsets[t], offsets[t + 1]):
-        j = servers[entry]
-        if left[entry] > 0 and loads[j] + work <= limits[class_of[j], q] and (best < 0 or left[entry] > left[best]):
+    if len(kept.type_of) == 0:
+        return best
+    t = kept.type_of[q]
+    for entry in range(kept.offsets[t], kept.offsets[t + 1]):
+        better = kept.left[entry] > 0 and (best < 0 or kept.left[entry] > kept.left[best])
+        if better and _fits(kept.server[entry], work, q, limits, servers):
             best = entry
     return best
 
 
 @njit(cache=True)
-def _added(row, rates, receives, j):  # type: ignore[no-untyped-def]
+def _added(q: int, j: int, network: Network, servers: _Servers) -> float:
     total = 0.0
-    for s in row:
-        if not has(receives[s], j):
-            total += rates[s]
+    for e in range(network.offsets[q], network.offsets[q + 1]):
+        if not has(servers.receives[network.sources[e]], j):
+            total += network.rates[network.sources[e]]
     return total
 
 
 @njit(cache=True)
-def _scan(work, loads, fullness, value, limits, class_of, q, anyone):  # type: ignore[no-untyped-def]
-    """The best server by (value, fullness, number) among those with room, or among all by fullness; -1 for none."""
-    best = -1
-    for j in range(len(loads)):
-        if anyone:
-            if best < 0 or fullness[j] < fullness[best]:
-                best = j
-        elif loads[j] + work <= limits[class_of[j], q] and (
-            best < 0 or value[j] < value[best] or (value[j] == value[best] and fullness[j] < fullness[best])
-        ):
-            best = j
-    return best
+def _is_better(key: float, i: int, best: float, j: int, servers: _Servers) -> bool:
+    if key != best:
+        return key < best
+    if servers.fullness[i] != servers.fullness[j]:
+        return servers.fullness[i] < servers.fullness[j]
+    return i < j
 
 
 @njit(cache=True)
-def _choose(row, work, rates, receives, loads, fullness, value, top, limits, class_of, q):  # type: ignore[no-untyped-def]
-    j = (
-        top
-        if loads[top] + work <= limits[class_of[top], q]
-        else _scan(work, loads, fullness, value, limits, class_of, q, False)
-    )
+def _scan(q: int, work: int, limits: Limits, servers: _Servers) -> int:
+    """The best server with room by (value, fullness, number); without any, the least full of all servers, as ~j."""
+    best, least_full = -1, 0
+    for j in range(len(servers.loads)):
+        if servers.fullness[j] < servers.fullness[least_full]:
+            least_full = j
+        fits = _fits(j, work, q, limits, servers)
+        if fits and (best < 0 or _is_better(servers.value[j], j, servers.value[best], best, servers)):
+            best = j
+    return best if best >= 0 else ~least_full
+
+
+@njit(cache=True)
+def _choose(q: int, work: int, top: int, network: Network, limits: Limits, servers: _Servers) -> int:
+    j = top if _fits(top, work, q, limits, servers) else _scan(q, work, limits, servers)
     if j < 0:
-        return _scan(work, loads, fullness, value, limits, class_of, q, True)
-    best = value[j] + _added(row, rates, receives, j)
-    for word in range(receives.shape[1]):
+        return ~j
+    best = servers.value[j] + _added(q, j, network, servers)
+    for word in range(servers.receives.shape[1]):
         touched = np.uint64(0)
-        for s in row:
-            touched |= receives[s, word]
+        for e in range(network.offsets[q], network.offsets[q + 1]):
+            touched |= servers.receives[network.sources[e], word]
         while touched != 0:
             i = 64 * word + lowest(touched)
             touched &= touched - np.uint64(1)
-            if loads[i] + work > limits[class_of[i], q]:
-                continue
-            key = value[i] + _added(row, rates, receives, i)
-            if key < best or (key == best and (fullness[i] < fullness[j] or (fullness[i] == fullness[j] and i < j))):
-                best, j = key, i
+            if _fits(i, work, q, limits, servers):
+                key = servers.value[i] + _added(q, i, network, servers)
+                if _is_better(key, i, best, j, servers):
+                    best, j = key, i
     return j
 
 
 @njit(cache=True)
 def _place(
-    offsets,
-    sources,
-    rates,
-    work,
-    capacities,
-    limits,
-    class_of,
-    weigh_traffic,
-    words,
-    type_of,
-    kept_offsets,
-    kept_servers,
-    kept_left,
-):  # type: ignore[no-untyped-def]
-    servers = len(capacities)
-    receives = np.zeros((len(rates), words), dtype=np.uint64)
-    loads, fullness, value = np.zeros(servers, dtype=np.int64), np.zeros(servers), np.zeros(servers)
-    heap, place = np.arange(servers), np.arange(servers)
-    found = np.empty(len(offsets) - 1, dtype=np.int64)
+    network: Network,
+    work: Integers,
+    capacities: Integers,
+    limits: Limits,
+    servers: _Servers,
+    kept: Reserved,
+    weigh_traffic: bool,
+) -> Integers:
+    heap, place = np.arange(len(capacities)), np.arange(len(capacities))
+    found = np.empty(len(network.offsets) - 1, dtype=np.int64)
     for q in range(len(found)):
-        row = sources[offsets[q] : offsets[q + 1]]
-        entry = -1
-        if len(type_of):
-            entry = _reserved_server(
-                type_of[q], kept_offsets, kept_servers, kept_left, loads, work[q], limits, class_of, q
-            )
+        entry = _reserved_entry(q, work[q], kept, limits, servers)
         if entry >= 0:
-            j = kept_servers[entry]
-            kept_left[entry] -= 1
+            j = kept.server[entry]
+            kept.left[entry] -= 1
         else:
-            j = _choose(row, work[q], rates, receives, loads, fullness, value, heap[0], limits, class_of, q)
+            j = _choose(q, work[q], heap[0], network, limits, servers)
         found[q] = j
         if weigh_traffic:
-            value[j] += _added(row, rates, receives, j)
-        for s in row:
-            put(receives[s], j)
-        loads[j] += work[q]
-        fullness[j] = loads[j] / capacities[j]
-        lower_item(j, heap, place, value, fullness, servers)
+            servers.value[j] += _added(q, j, network, servers)
+        for e in range(network.offsets[q], network.offsets[q + 1]):
+            put(servers.receives[network.sources[e]], j)
+        servers.loads[j] += work[q]
+        servers.fullness[j] = servers.loads[j] / capacities[j]
+        lower_item(j, heap, place, servers.value, servers.fullness, len(heap))
     return found

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from numba import njit
 
+from whimbrel.placement.instance import Floats, Integers
+
+Keys = Integers | Floats
+
 
 @njit(cache=True)
-def is_less(a, b, value, rank):  # type: ignore[no-untyped-def]
+def is_less(a: int, b: int, value: Floats, rank: Keys) -> bool:
     """Whether item ``a`` comes before item ``b``."""
     if value[a] != value[b]:
         return value[a] < value[b]
@@ -20,7 +24,7 @@ def is_less(a, b, value, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def raise_item(item, heap, place, value, rank):  # type: ignore[no-untyped-def]
+def raise_item(item: int, heap: Integers, place: Integers, value: Floats, rank: Keys) -> None:
     """Restores the heap after ``item`` became smaller."""
     here = place[item]
     while here > 0:
@@ -35,7 +39,7 @@ def raise_item(item, heap, place, value, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def lower_item(item, heap, place, value, rank, size):  # type: ignore[no-untyped-def]
+def lower_item(item: int, heap: Integers, place: Integers, value: Floats, rank: Keys, size: int) -> None:
     """Restores the heap of ``size`` items after ``item`` became larger."""
     here = place[item]
     while True:
@@ -54,7 +58,7 @@ def lower_item(item, heap, place, value, rank, size):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
-def build_heap(heap, place, value, rank, size):  # type: ignore[no-untyped-def]
+def build_heap(heap: Integers, place: Integers, value: Floats, rank: Keys, size: int) -> None:
     """Makes a heap of the first ``size`` entries of ``heap``, in linear time."""
     for here in range(size):
         place[heap[here]] = here
@@ -63,7 +67,7 @@ def build_heap(heap, place, value, rank, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def remove_first(heap, place, value, rank, size):  # type: ignore[no-untyped-def]
+def remove_first(heap: Integers, place: Integers, value: Floats, rank: Keys, size: int) -> int:
     """Takes the least item out; returns the new size."""
     place[heap[0]] = -1
     size -= 1

@@ -6,8 +6,8 @@ where it is not installed, ``is_installed`` says so and nothing else here may be
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -45,15 +45,18 @@ def partition(pieces: Pieces, rates: Floats, limits: Integers, seed: int) -> Int
     return np.asarray(graph.partition(context).get_partition(), dtype=np.int64)
 
 
-_made: list[object] = []
+_made: list[Any] = []
 
 
-def _initializer():  # type: ignore[no-untyped-def]
-    """The one solver of this process: the library may be initialised only once."""
+def _initializer() -> Any:
+    """The one solver of this process: the library may be initialised only once.
+
+    One thread: its threads wait actively, which on a machine that does other work too costs more than it brings.
+    """
     import mtkahypar
 
     if not _made:
-        _made.append(mtkahypar.initialize(os.cpu_count() or 1, False))
+        _made.append(mtkahypar.initialize(1, False))
     return _made[0]
 
 

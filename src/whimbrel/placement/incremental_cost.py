@@ -8,110 +8,88 @@ raise keys, so those are raised when they reach the top.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
+from whimbrel.placement.board import Board, added_traffic, new_board, take
 from whimbrel.placement.heaps import build_heap, lower_item, raise_item, remove_first
-from whimbrel.placement.instance import Integers
+from whimbrel.placement.instance import Floats, Integers
 from whimbrel.placement.query_types import readers_of
 from whimbrel.placement.rounds import Offline, servers_of_rounds
 
 
+class _Queue(NamedTuple):
+    """Types by the least traffic that they add somewhere: ``value[t]`` on server ``server[t]``."""
+
+    heap: Integers
+    place: Integers
+    value: Floats
+    server: Integers
+
+
 def place_by_incremental_cost(offline: Offline) -> Integers:
     """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
-    types, instance = offline.types, offline.instance
-    reader_offsets, readers = readers_of(types.offsets, types.sources, len(instance.rates))
-    rounds = _rounds(
-        types.offsets, types.sources, types.work, types.count.copy(), offline.rank,
-        reader_offsets, readers, instance.rates, offline.limits.copy(), offline.rounds_max,
-    )  # fmt: skip
-    return servers_of_rounds(offline, *rounds)
+    types, board = offline.types, new_board(offline)
+    reader_offsets, readers = readers_of(types.offsets, types.sources, len(offline.instance.rates))
+    queue = _Queue(
+        np.arange(types.types),
+        np.zeros(types.types, dtype=np.int64),
+        np.zeros(types.types),
+        np.zeros(types.types, dtype=np.int64),
+    )
+    made = _rounds(board, queue, reader_offsets, readers)
+    return servers_of_rounds(offline, board.log[:made])
 
 
 @njit(cache=True)
-def added_traffic(t, j, offsets, sources, rates, hosted):  # type: ignore[no-untyped-def]
-    """The rate of the sources of type ``t`` that server ``j`` does not receive yet."""
-    total = 0.0
-    for i in range(offsets[t], offsets[t + 1]):
-        if not hosted[sources[i], j]:
-            total += rates[sources[i]]
-    return total
-
-
-@njit(cache=True)
-def _least(t, offsets, sources, work, rates, hosted, free):  # type: ignore[no-untyped-def]
-    """The least added traffic of type ``t`` and its server, -1 where no server has room."""
+def _evaluate(t: int, board: Board, queue: _Queue) -> None:
+    """Looks at all servers for type ``t``; its server is -1 where none has room."""
     best, where = np.inf, -1
-    for j in range(len(free)):
-        if free[j] >= work[t]:
-            added = added_traffic(t, j, offsets, sources, rates, hosted)
+    for j in range(len(board.free)):
+        if board.free[j] >= board.work[t]:
+            added = added_traffic(t, j, board)
             if added < best:
                 best, where = added, j
-    return best, where
+    queue.value[t], queue.server[t] = best, where
 
 
 @njit(cache=True)
-def _receive(
-    s, j, reader_offsets, readers, offsets, sources, rates, work, free, hosted, heap, place, value, rank, server
-):  # type: ignore[no-untyped-def]
+def _receive(s: int, j: int, board: Board, queue: _Queue, reader_offsets: Integers, readers: Integers) -> None:
     """Server ``j`` now receives source ``s``: lowers the keys of the types for which it became the best."""
-    hosted[s, j] = True
+    board.hosted[s, j] = True
     for i in range(reader_offsets[s], reader_offsets[s + 1]):
         t = readers[i]
-        if place[t] < 0 or free[j] < work[t]:
+        if queue.place[t] < 0 or board.free[j] < board.work[t]:
             continue
-        added = added_traffic(t, j, offsets, sources, rates, hosted)
-        if added < value[t]:
-            value[t], server[t] = added, j
-            raise_item(t, heap, place, value, rank)
-        elif added == value[t] and j < server[t]:
-            server[t] = j
+        added = added_traffic(t, j, board)
+        if added < queue.value[t]:
+            queue.value[t], queue.server[t] = added, j
+            raise_item(t, queue.heap, queue.place, queue.value, board.rank)
+        elif added == queue.value[t] and j < queue.server[t]:
+            queue.server[t] = j
 
 
 @njit(cache=True)
-def _rounds(offsets, sources, work, count, rank, reader_offsets, readers, rates, free, rounds_max):  # type: ignore[no-untyped-def]
-    types = len(count)
-    hosted = np.zeros((len(rates), len(free)), dtype=np.bool_)
-    value, server = np.zeros(types), np.zeros(types, dtype=np.int64)
-    heap, place = np.arange(types), np.zeros(types, dtype=np.int64)
-    for t in range(types):
-        value[t], server[t] = _least(t, offsets, sources, work, rates, hosted, free)
-    build_heap(heap, place, value, rank, types)
-    size, made = types, 0
-    log = np.zeros((3, rounds_max), dtype=np.int64)
+def _rounds(board: Board, queue: _Queue, reader_offsets: Integers, readers: Integers) -> int:
+    size, made = len(board.left), 0
+    for t in range(size):
+        _evaluate(t, board, queue)
+    build_heap(queue.heap, queue.place, queue.value, board.rank, size)
     while size:
-        t = heap[0]
-        j = server[t]
+        t = queue.heap[0]
+        j = queue.server[t]
         if j < 0:
             break
-        if free[j] < work[t]:
-            value[t], server[t] = _least(t, offsets, sources, work, rates, hosted, free)
-            lower_item(t, heap, place, value, rank, size)
+        if board.free[j] < board.work[t]:
+            _evaluate(t, board, queue)
+            lower_item(t, queue.heap, queue.place, queue.value, board.rank, size)
             continue
-        taken = min(count[t], free[j] // work[t])
-        log[0, made], log[1, made], log[2, made] = t, j, taken
-        made += 1
-        count[t] -= taken
-        free[j] -= taken * work[t]
-        if count[t] == 0:
-            size = remove_first(heap, place, value, rank, size)
-        for i in range(offsets[t], offsets[t + 1]):
-            if not hosted[sources[i], j]:
-                _receive(
-                    sources[i],
-                    j,
-                    reader_offsets,
-                    readers,
-                    offsets,
-                    sources,
-                    rates,
-                    work,
-                    free,
-                    hosted,
-                    heap,
-                    place,
-                    value,
-                    rank,
-                    server,
-                )
-    return log[0, :made], log[1, :made], log[2, :made]
+        made = take(t, j, made, board)
+        if board.left[t] == 0:
+            size = remove_first(queue.heap, queue.place, queue.value, board.rank, size)
+        for e in range(board.offsets[t], board.offsets[t + 1]):
+            if not board.hosted[board.sources[e], j]:
+                _receive(board.sources[e], j, board, queue, reader_offsets, readers)
+    return made

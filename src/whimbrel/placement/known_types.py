@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from whimbrel.placement.arrivals import Online
-from whimbrel.placement.greedy_arrivals import place_greedily
+from whimbrel.placement.greedy_arrivals import Reserved, place_greedily
 from whimbrel.placement.instance import Integers
 from whimbrel.placement.query_types import QueryTypes
 
@@ -22,4 +22,4 @@ def place_by_known_types(online: Online, types: QueryTypes, plan: Integers) -> I
     groups, counts = np.unique(types.type_of * servers + plan, return_counts=True)
     of_type, server = np.divmod(groups, servers)
     offsets = np.searchsorted(of_type, np.arange(types.types + 1))
-    return place_greedily(online, weigh_traffic=False, reserved=(types.type_of, offsets, server, counts))
+    return place_greedily(online, weigh_traffic=False, reserved=Reserved(types.type_of, offsets, server, counts))

@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from whimbrel.placement.arrivals import Online
-from whimbrel.placement.bits import drop, lowest, put, words_for
-from whimbrel.placement.instance import Integers
+from whimbrel.placement.bits import Words, drop, lowest, put, words_for
+from whimbrel.placement.instance import Floats, Integers
 
 
 def is_pairs_case(online: Online) -> bool:
@@ -36,7 +36,7 @@ def place_pairs_by_least_cost(online: Online) -> Integers:
 
 
 @njit(cache=True)
-def _all_servers(servers, words):  # type: ignore[no-untyped-def]
+def _all_servers(servers: int, words: int) -> Words:
     everyone = np.zeros(words, dtype=np.uint64)
     for j in range(servers):
         put(everyone, j)
@@ -44,7 +44,7 @@ def _all_servers(servers, words):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _least_loaded(chosen, narrowed, planes, height):  # type: ignore[no-untyped-def]
+def _least_loaded(chosen: Words, narrowed: Words, planes: Words, height: int) -> int:
     """The lowest-numbered of the least loaded members of ``chosen``, which must not be empty."""
     for p in range(height - 1, -1, -1):
         left = np.uint64(0)
@@ -61,7 +61,7 @@ def _least_loaded(chosen, narrowed, planes, height):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def _candidates(a, b, w_a, w_b, opened, chosen):  # type: ignore[no-untyped-def]
+def _candidates(a: Words, b: Words, w_a: float, w_b: float, opened: Words, chosen: Words) -> bool:
     """Fills ``chosen`` with the open servers where the query adds the least traffic; False without open servers."""
     both, only_a, only_b = np.uint64(0), np.uint64(0), np.uint64(0)
     for i in range(len(opened)):
@@ -88,7 +88,7 @@ def _candidates(a, b, w_a, w_b, opened, chosen):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _reopen(opened, everyone, loads, limit):  # type: ignore[no-untyped-def]
+def _reopen(opened: Words, everyone: Words, loads: Integers, limit: int) -> None:
     for i in range(len(opened)):
         opened[i] = everyone[i]
     for j in range(len(loads)):
@@ -97,7 +97,7 @@ def _reopen(opened, everyone, loads, limit):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _add_one(planes, loads, j):  # type: ignore[no-untyped-def]
+def _add_one(planes: Words, loads: Integers, j: int) -> int:
     """Adds one to the load of ``j``: a carry runs up the planes; returns how many planes are in use."""
     word, bit = j >> 6, np.uint64(1) << np.uint64(j & 63)
     p = 0
@@ -110,7 +110,7 @@ def _add_one(planes, loads, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _place(pairs, rates, limits, servers, receives, planes):  # type: ignore[no-untyped-def]
+def _place(pairs: Integers, rates: Floats, limits: Integers, servers: int, receives: Words, planes: Words) -> Integers:
     words = receives.shape[1]
     everyone = _all_servers(servers, words)
     opened, chosen, narrowed = everyone.copy(), everyone.copy(), everyone.copy()

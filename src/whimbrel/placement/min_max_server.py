@@ -14,179 +14,144 @@ they reach the top, and only then.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
+from whimbrel.placement.board import Board, added_traffic, new_board, take
 from whimbrel.placement.heaps import build_heap, lower_item, raise_item, remove_first
-from whimbrel.placement.incremental_cost import added_traffic
 from whimbrel.placement.instance import Floats, Integers
-from whimbrel.placement.query_types import readers_of
+from whimbrel.placement.query_types import QueryTypes, readers_of
 from whimbrel.placement.rounds import Offline, servers_of_rounds
-from whimbrel.placement.skew_heaps import grown, merged, new_pool, without_first
+from whimbrel.placement.skew_heaps import Pool, grown, merged, new_pool, single, without_first
+
+
+class _Lists(NamedTuple):
+    """List ``s`` holds the types of source ``s``, the last one all types; sorted by key, then rank.
+
+    ``head[s]`` is its first entry whose type may have queries left.
+    """
+
+    offsets: Integers
+    types: Integers
+    keys: Floats
+    head: Integers
 
 
 def place_by_server_traffic(offline: Offline) -> Integers:
     """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
-    types, rates = offline.types, offline.instance.rates
-    sources, lists = _source_lists(offline)
-    rounds = _rounds(
-        types.offsets, types.sources, types.work, types.count.copy(), offline.rank,
-        lists, sources[0], sources[1], sources[2], rates, offline.limits.copy(), offline.rounds_max,
-    )  # fmt: skip
-    return servers_of_rounds(offline, *rounds)
+    board = new_board(offline)
+    made = _rounds(board, _sorted_lists(offline.types, offline.rank, offline.instance.rates))
+    return servers_of_rounds(offline, board.log[:made])
 
 
-def _source_lists(offline: Offline) -> tuple[tuple[Integers, Integers, Floats], Integers]:
-    """Per source, and in one last row for all types: (offsets, types, keys) by added traffic, then rank."""
-    types, rates = offline.types, offline.instance.rates
+def _sorted_lists(types: QueryTypes, rank: Integers, rates: Floats) -> _Lists:
     reader_offsets, readers = readers_of(types.offsets, types.sources, len(rates))
-    source_of = np.repeat(np.arange(len(rates)), np.diff(reader_offsets))
-    alone = _rest_traffic(types.offsets, types.sources, rates, source_of, readers)
-    order = np.lexsort((offline.rank[readers], alone, source_of))
-    whole = np.asarray(
-        _rest_traffic(types.offsets, types.sources, rates, np.full(types.types, -1), np.arange(types.types))
-    )
-    all_types = np.lexsort((offline.rank, whole))
+    everyone = np.arange(types.types)
+    source_of = np.concatenate((np.repeat(np.arange(len(rates)), np.diff(reader_offsets)), np.full(types.types, -1)))
+    entries = np.concatenate((readers, everyone))
+    keys = _rest_traffic(types.offsets, types.sources, rates, source_of, entries)
+    order = np.lexsort((rank[entries], keys, np.where(source_of < 0, len(rates), source_of)))
     offsets = np.concatenate((reader_offsets, [reader_offsets[-1] + types.types]))
-    lists = np.concatenate((readers[order], all_types))
-    return (offsets, np.concatenate((alone[order], whole[all_types])), offsets[:-1].copy()), lists
+    return _Lists(offsets, entries[order], keys[order], offsets[:-1].copy())
 
 
 @njit(cache=True)
-def _rest_traffic(offsets, sources, rates, source_of, readers):  # type: ignore[no-untyped-def]
-    """For each entry, the rate of the type's sources other than the entry's own, added in row order."""
-    rest = np.zeros(len(readers))
-    for entry in range(len(readers)):
-        t = readers[entry]
-        for i in range(offsets[t], offsets[t + 1]):
-            if sources[i] != source_of[entry]:
-                rest[entry] += rates[sources[i]]
+def _rest_traffic(offsets: Integers, sources: Integers, rates: Floats, but: Integers, entries: Integers) -> Floats:
+    """For each entry, the rate of its type's sources other than ``but``, added in row order."""
+    rest = np.zeros(len(entries))
+    for entry in range(len(entries)):
+        t = entries[entry]
+        for e in range(offsets[t], offsets[t + 1]):
+            if sources[e] != but[entry]:
+                rest[entry] += rates[sources[e]]
     return rest
 
 
 @njit(cache=True)
-def _head(s, room, lists, list_offsets, heads, count, work):  # type: ignore[no-untyped-def]
+def _head(s: int, room: int, lists: _Lists, board: Board) -> int:
     """The first entry of list ``s`` whose type has queries left and fits into ``room``; -1 without one."""
-    end = list_offsets[s + 1]
-    while heads[s] < end and count[lists[heads[s]]] == 0:
-        heads[s] += 1
-    entry = heads[s]
-    while entry < end and (count[lists[entry]] == 0 or work[lists[entry]] > room):
+    end = lists.offsets[s + 1]
+    while lists.head[s] < end and board.left[lists.types[lists.head[s]]] == 0:
+        lists.head[s] += 1
+    entry = lists.head[s]
+    while entry < end and (board.left[lists.types[entry]] == 0 or board.work[lists.types[entry]] > room):
         entry += 1
     return entry if entry < end else -1
 
 
 @njit(cache=True)
-def _best(root, room, pool, lists, list_offsets, list_keys, heads, count, work, rank):  # type: ignore[no-untyped-def]
-    """Refreshes the top of a server's heap until it is exact: (root, added traffic, type), -1 for none."""
-    value, ranks, content, _, _ = pool
+def _refreshed(root: int, room: int, pool: Pool, lists: _Lists, board: Board) -> tuple[int, int]:
+    """The heap of a server once its top is exact, and the type on top: (-1, -1) where no type fits."""
     while root >= 0:
-        if content[root] >= 0:
-            t = content[root]
-            if count[t] > 0 and work[t] <= room:
-                return root, value[root], t
+        if pool.content[root] >= 0:
+            t = pool.content[root]
+            if board.left[t] > 0 and board.work[t] <= room:
+                return root, t
             root = without_first(root, pool)
             continue
-        entry = _head(-1 - content[root], room, lists, list_offsets, heads, count, work)
-        if entry < 0:
-            root = without_first(root, pool)
-        elif ranks[root] == rank[lists[entry]]:
-            return root, value[root], lists[entry]
-        else:
-            top = root
-            root = without_first(root, pool)
-            value[top], ranks[top] = list_keys[entry], rank[lists[entry]]
+        entry = _head(-1 - pool.content[root], room, lists, board)
+        if entry >= 0 and pool.rank[root] == board.rank[lists.types[entry]]:
+            return root, lists.types[entry]
+        top = root
+        root = without_first(root, pool)
+        if entry >= 0:
+            pool.value[top], pool.rank[top] = lists.keys[entry], board.rank[lists.types[entry]]
             root = merged(root, top, pool)
-    return root, np.inf, -1
+    return root, -1
 
 
 @njit(cache=True)
-def _entered(root, node, key, node_rank, content, pool):  # type: ignore[no-untyped-def]
-    value, ranks, contents, left, right = pool
-    value[node], ranks[node], contents[node] = key, node_rank, content
-    left[node], right[node] = -1, -1
-    return merged(root, node, pool)
-
-
-@njit(cache=True)
-def _shared_sources(t, j, offsets, sources, hosted):  # type: ignore[no-untyped-def]
+def _shared_sources(t: int, j: int, board: Board) -> int:
     shared = 0
-    for i in range(offsets[t], offsets[t + 1]):
-        shared += hosted[sources[i], j]
+    for e in range(board.offsets[t], board.offsets[t + 1]):
+        shared += board.hosted[board.sources[e], j]
     return shared
 
 
 @njit(cache=True)
-def _receive(s, j, root, used, pool, lists, list_offsets, offsets, sources, rates, work, count, room, rank, hosted):  # type: ignore[no-untyped-def]
+def _receive(s: int, j: int, root: int, used: int, pool: Pool, lists: _Lists, board: Board) -> tuple[int, int, Pool]:
     """Server ``j`` now receives ``s``: enters the list of ``s`` and every type that shares two sources with j now."""
-    hosted[s, j] = True
-    while used + 1 + list_offsets[s + 1] - list_offsets[s] > len(pool[0]):
+    board.hosted[s, j] = True
+    while used + 1 + lists.offsets[s + 1] - lists.offsets[s] > len(pool.value):
         pool = grown(pool)
-    root = _entered(root, used, -1.0, -1, -1 - s, pool)
+    root = merged(root, single(used, -1.0, -1, -1 - s, pool), pool)
     used += 1
-    for entry in range(list_offsets[s], list_offsets[s + 1]):
-        t = lists[entry]
-        if count[t] == 0 or work[t] > room:
-            continue
-        if _shared_sources(t, j, offsets, sources, hosted) > 1:
-            added = added_traffic(t, j, offsets, sources, rates, hosted)
-            root = _entered(root, used, added, rank[t], t, pool)
+    for entry in range(lists.offsets[s], lists.offsets[s + 1]):
+        t = lists.types[entry]
+        if board.left[t] > 0 and board.work[t] <= board.free[j] and _shared_sources(t, j, board) > 1:
+            root = merged(root, single(used, added_traffic(t, j, board), board.rank[t], t, pool), pool)
             used += 1
     return root, used, pool
 
 
 @njit(cache=True)
-def _rounds(offsets, sources, work, count, rank, lists, list_offsets, list_keys, heads, rates, free, rounds_max):  # type: ignore[no-untyped-def]
-    servers, everything = len(free), len(rates)
-    hosted = np.zeros((len(rates), servers), dtype=np.bool_)
-    pool, used = new_pool(1 << 16), servers
-    while used > len(pool[0]):
-        pool = grown(pool)
+def _rounds(board: Board, lists: _Lists) -> int:
+    servers, made = len(board.free), 0
+    pool, used = new_pool(max(1 << 16, servers)), servers
     roots, traffic = np.arange(servers), np.zeros(servers)
-    value, best_rank = np.zeros(servers), np.zeros(servers, dtype=np.int64)
+    value, rank = np.zeros(servers), np.full(servers, -1)
     heap, place, size = np.arange(servers), np.zeros(servers, dtype=np.int64), servers
     for j in range(servers):
-        _entered(-1, j, -1.0, -1, -1 - everything, pool)
-        best_rank[j] = -1
-    build_heap(heap, place, value, best_rank, size)
-    log, made = np.zeros((3, rounds_max), dtype=np.int64), 0
+        single(j, -1.0, -1, -1 - len(board.rates), pool)
+    build_heap(heap, place, value, rank, size)
     while size:
         j = heap[0]
-        roots[j], added, t = _best(roots[j], free[j], pool, lists, list_offsets, list_keys, heads, count, work, rank)
+        roots[j], t = _refreshed(roots[j], board.free[j], pool, lists, board)
         if t < 0:
-            size = remove_first(heap, place, value, best_rank, size)
+            size = remove_first(heap, place, value, rank, size)
             continue
-        if traffic[j] + added != value[j] or rank[t] != best_rank[j]:
-            value[j], best_rank[j] = traffic[j] + added, rank[t]
-            raise_item(j, heap, place, value, best_rank)
-            lower_item(j, heap, place, value, best_rank, size)
-            continue
-        taken = min(count[t], free[j] // work[t])
-        log[0, made], log[1, made], log[2, made] = t, j, taken
-        made += 1
-        count[t] -= taken
-        free[j] -= taken * work[t]
-        traffic[j] += added
-        value[j], best_rank[j] = traffic[j], -1
-        for i in range(offsets[t], offsets[t + 1]):
-            if not hosted[sources[i], j]:
-                roots[j], used, pool = _receive(
-                    sources[i],
-                    j,
-                    roots[j],
-                    used,
-                    pool,
-                    lists,
-                    list_offsets,
-                    offsets,
-                    sources,
-                    rates,
-                    work,
-                    count,
-                    free[j],
-                    rank,
-                    hosted,
-                )
-        lower_item(j, heap, place, value, best_rank, size)
-        raise_item(j, heap, place, value, best_rank)
-    return log[0, :made], log[1, :made], log[2, :made]
+        added = pool.value[roots[j]]
+        if traffic[j] + added == value[j] and board.rank[t] == rank[j]:
+            made = take(t, j, made, board)
+            traffic[j] += added
+            value[j], rank[j] = traffic[j], -1
+            for e in range(board.offsets[t], board.offsets[t + 1]):
+                if not board.hosted[board.sources[e], j]:
+                    roots[j], used, pool = _receive(board.sources[e], j, roots[j], used, pool, lists, board)
+        else:
+            value[j], rank[j] = traffic[j] + added, board.rank[t]
+        raise_item(j, heap, place, value, rank)
+        lower_item(j, heap, place, value, rank, size)
+    return made

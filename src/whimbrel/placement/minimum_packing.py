@@ -33,8 +33,7 @@ def place_by_minimum_packing(offline: Offline, fill: str = "theta") -> Integers:
         target = limit if fill == "limit" else max(0, unplaced - later)
         taken, first = _packed(server, limit, target, waiting, first, work, count, rounds)
         unplaced -= taken
-    log = np.asarray(rounds, dtype=np.int64).reshape(-1, 3)
-    return servers_of_rounds(offline, log[:, 0], log[:, 1], log[:, 2])
+    return servers_of_rounds(offline, np.asarray(rounds, dtype=np.int64))
 
 
 def _packed(

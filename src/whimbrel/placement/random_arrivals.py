@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from whimbrel.placement.arrivals import Online, require_kept
+from whimbrel.placement.arrivals import Limits, Online, require_kept
 from whimbrel.placement.instance import Integers
 from whimbrel.placement.randomness import advanced, below, first_state
 
@@ -16,15 +16,15 @@ TRIES = 64
 def place_at_random_online(online: Online, rng: np.random.Generator) -> Integers:
     """The server of every query."""
     instance = online.instance
-    found = _place(instance.work, instance.capacities, online.limits, online.class_of, first_state(rng))
+    found = _place(instance.work, instance.capacities, Limits(online.limits, online.class_of), first_state(rng))
     return require_kept(online, found)
 
 
 @njit(cache=True)
-def _listed(work, loads, capacities, limits, class_of, q, state):  # type: ignore[no-untyped-def]
+def _listed(work: int, q: int, loads: Integers, capacities: Integers, online: Limits, state: np.uint64) -> int:
     """One of the servers with room at random, or the least full one where none has room."""
-    fitting = [j for j in range(len(loads)) if loads[j] + work <= limits[class_of[j], q]]
-    if len(fitting):
+    fitting = [j for j in range(len(loads)) if loads[j] + work <= online.along[online.class_of[j], q]]
+    if len(fitting) > 0:
         return fitting[below(state, len(fitting))]
     least = 0
     for j in range(1, len(loads)):
@@ -34,7 +34,7 @@ def _listed(work, loads, capacities, limits, class_of, q, state):  # type: ignor
 
 
 @njit(cache=True)
-def _place(work, capacities, limits, class_of, state):  # type: ignore[no-untyped-def]
+def _place(work: Integers, capacities: Integers, online: Limits, state: np.uint64) -> Integers:
     loads = np.zeros(len(capacities), dtype=np.int64)
     found = np.empty(len(work), dtype=np.int64)
     for q in range(len(work)):
@@ -42,12 +42,12 @@ def _place(work, capacities, limits, class_of, state):  # type: ignore[no-untype
         for _ in range(TRIES):
             state = advanced(state)
             drawn = below(state, len(loads))
-            if loads[drawn] + work[q] <= limits[class_of[drawn], q]:
+            if loads[drawn] + work[q] <= online.along[online.class_of[drawn], q]:
                 j = drawn
                 break
         if j < 0:
             state = advanced(state)
-            j = _listed(work[q], loads, capacities, limits, class_of, q, state)
+            j = _listed(work[q], q, loads, capacities, online, state)
         found[q] = j
         loads[j] += work[q]
     return found

@@ -31,5 +31,4 @@ def place_at_random_offline(offline: Offline, rng: np.random.Generator) -> Integ
         if count[t] == 0 or not fitting:
             waiting[place] = waiting[-1]
             waiting.pop()
-    log = np.asarray(rounds, dtype=np.int64).reshape(-1, 3)
-    return servers_of_rounds(offline, log[:, 0], log[:, 1], log[:, 2])
+    return servers_of_rounds(offline, np.asarray(rounds, dtype=np.int64))

@@ -5,6 +5,7 @@ What is written reads back as the same instance. Unknown fields are welcome, so 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from whimbrel.model.errors import BadInput
@@ -32,7 +33,7 @@ def json_of_instance(instance: PlacementInstance) -> dict[str, Any]:
     flat, offsets = instance.sources.tolist(), instance.offsets.tolist()
     value: dict[str, Any] = {
         "rates": [int(rate) if rate.is_integer() else rate for rate in instance.rates.tolist()],
-        "queries": [flat[start:end] for start, end in zip(offsets, offsets[1:], strict=False)],
+        "queries": [flat[start:end] for start, end in pairwise(offsets)],
         "servers": instance.servers,
         "nu": float(instance.nu),
         "alpha": float(instance.alpha),

@@ -20,7 +20,7 @@ def repaired(pieces: Pieces, rates: Floats, limits: Integers, server: Integers) 
         return found
     received = np.zeros((len(rates), len(limits)), dtype=bool)
     received[pieces.sources, np.repeat(found, np.diff(pieces.offsets))] = True
-    for j in np.flatnonzero(loads > limits):
+    for j in np.flatnonzero(loads > limits).tolist():
         for v in _smallest_first(pieces, found, j):
             if loads[j] <= limits[j]:
                 break

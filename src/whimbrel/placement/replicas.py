@@ -1,65 +1,77 @@
-"""How many pieces on each server read each source, in rows no longer than needed, for compiled kernels.
+"""How many readers on each server each source has, in rows no longer than needed, for compiled kernels.
 
 A source with at least as many readers as there are servers has a row with one counter per server. Any other has a row
-with one (server, count) pair per server that it reaches, found by looking along the row, which is short: the number
+with one (server, readers) pair per server that it reaches, found by looking along the row, which is short: the number
 of pairs is at most the number of its readers. All rows together are no longer than the readers of all sources.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from whimbrel.placement.instance import Integers
 
-Rows = tuple[Integers, Integers, Integers, Integers]
+_Numbers = NDArray[np.int32]
 
 
-def new_rows(readers: Integers, servers: int) -> Rows:
-    """Empty rows (offsets, used, server, count) for sources with these numbers of readers."""
+class Replicas(NamedTuple):
+    """Row ``s`` starts at ``offsets[s]``; ``used[s]`` is its number of pairs, -1 for a row of counters."""
+
+    offsets: Integers
+    used: _Numbers
+    server: _Numbers
+    readers: _Numbers
+
+
+def no_replicas(readers: Integers, servers: int) -> Replicas:
+    """Empty rows for sources that never have more than these numbers of readers at a time."""
     offsets = np.concatenate(([0], np.cumsum(np.minimum(readers, servers)))).astype(np.int64)
     used = np.where(readers >= servers, -1, 0).astype(np.int32)
-    return offsets, used, np.zeros(offsets[-1], dtype=np.int32), np.zeros(offsets[-1], dtype=np.int32)
+    return Replicas(offsets, used, np.zeros(offsets[-1], dtype=np.int32), np.zeros(offsets[-1], dtype=np.int32))
 
 
-@njit(cache=True, inline="always")
-def place_of(s, j, rows):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def _place_of(s: int, j: int, rows: Replicas) -> int:
     """Where the counter of source ``s`` on server ``j`` is; -1 where the row has none."""
-    offsets, used, server, _ = rows
-    if used[s] < 0:
-        return offsets[s] + j
-    for place in range(offsets[s], offsets[s] + used[s]):
-        if server[place] == j:
+    if rows.used[s] < 0:
+        return rows.offsets[s] + j
+    for place in range(rows.offsets[s], rows.offsets[s] + rows.used[s]):
+        if rows.server[place] == j:
             return place
     return -1
 
 
-@njit(cache=True, inline="always")
-def count_of(s, j, rows):  # type: ignore[no-untyped-def]
-    """How many pieces on server ``j`` read source ``s``."""
-    place = place_of(s, j, rows)
-    return rows[3][place] if place >= 0 else 0
+@njit(cache=True)
+def readers_on(s: int, j: int, rows: Replicas) -> int:
+    """How many readers of source ``s`` server ``j`` hosts."""
+    place = _place_of(s, j, rows)
+    return rows.readers[place] if place >= 0 else 0
 
 
 @njit(cache=True)
-def add_reader(s, j, rows):  # type: ignore[no-untyped-def]
-    """One more piece on ``j`` reads ``s``."""
-    offsets, used, server, count = rows
-    place = place_of(s, j, rows)
+def add_reader(s: int, j: int, rows: Replicas) -> int:
+    """One more reader of ``s`` on ``j``; returns how many there are now."""
+    place = _place_of(s, j, rows)
     if place < 0:
-        place = offsets[s] + used[s]
-        used[s] += 1
-        server[place], count[place] = j, 0
-    count[place] += 1
+        place = rows.offsets[s] + rows.used[s]
+        rows.used[s] += 1
+        rows.server[place], rows.readers[place] = j, 0
+    rows.readers[place] += 1
+    return rows.readers[place]
 
 
 @njit(cache=True)
-def remove_reader(s, j, rows):  # type: ignore[no-untyped-def]
-    """One piece less on ``j`` reads ``s``; a pair that counts nothing leaves the row."""
-    offsets, used, server, count = rows
-    place = place_of(s, j, rows)
-    count[place] -= 1
-    if used[s] > 0 and count[place] == 0:
-        used[s] -= 1
-        last = offsets[s] + used[s]
-        server[place], count[place] = server[last], count[last]
+def remove_reader(s: int, j: int, rows: Replicas) -> int:
+    """One reader of ``s`` on ``j`` less; returns how many are left. A pair that counts nothing leaves the row."""
+    place = _place_of(s, j, rows)
+    rows.readers[place] -= 1
+    left = rows.readers[place]
+    if rows.used[s] > 0 and left == 0:
+        rows.used[s] -= 1
+        last = rows.offsets[s] + rows.used[s]
+        rows.server[place], rows.readers[place] = rows.server[last], rows.readers[last]
+    return left

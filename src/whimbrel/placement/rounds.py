@@ -84,8 +84,9 @@ def _dictionary_ranks(types: QueryTypes) -> Integers:
     return _ranks_of(np.lexsort(columns))
 
 
-def servers_of_rounds(offline: Offline, types: Integers, servers: Integers, counts: Integers) -> Integers:
-    """The server of every query after the rounds; raises CannotPlace where they leave queries over."""
+def servers_of_rounds(offline: Offline, rounds: Integers) -> Integers:
+    """The server of every query after rounds of (type, server, queries); CannotPlace where queries are left over."""
+    types, servers, counts = rounds.reshape(-1, 3).T
     placed = np.bincount(types, weights=counts, minlength=offline.types.types).astype(np.int64)
     left = int((offline.types.count - placed).sum())
     if left:

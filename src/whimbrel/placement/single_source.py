@@ -35,5 +35,4 @@ def place_single_source(offline: Offline) -> Integers:
             rounds.append((t, server, number))
             count[t] -= number
             heapq.heapreplace(roomiest, (number * work[t] - free, server))
-    log = np.asarray(rounds, dtype=np.int64).reshape(-1, 3)
-    return servers_of_rounds(offline, log[:, 0], log[:, 1], log[:, 2])
+    return servers_of_rounds(offline, np.asarray(rounds, dtype=np.int64))
