@@ -2,9 +2,9 @@
 
 Finding the optimum is bin packing, so with more than a few bins this planner is a heuristic with a bound beside it.
 
-* Bound. Each slot that stays keeps at most its fractional knapsack, and at most ``slots`` of them stay. Whatever is
-  kept by no slot must move.
-* Plan. Each slot keeps its exact knapsack; where there are too many slots, those that keep least give everything up;
+* Bound. Each slot that stays keeps at most its best knapsack, and at most ``slots`` of them stay. Whatever is kept by no
+  slot must move.
+* Plan. Each slot keeps its best knapsack; where there are too many slots, those that keep least give everything up;
   what is left goes, heaviest first, where it fits tightest. If something does not fit, the slots keep a little less and
   it is tried again, down to packing everything anew. Then bins that could have stayed go home, alone or by exchange.
 
@@ -20,7 +20,7 @@ from whimbrel.model import Assignment
 from whimbrel.model.load import Number
 from whimbrel.planning.any_map_exact import any_map_exact
 from whimbrel.planning.instance import Instance, plain
-from whimbrel.planning.knapsack import best_keep, fractional_keep
+from whimbrel.planning.knapsack import best_keep
 
 KEEP_PERCENTS = (100, 99, 98, 96, 93, 90, 85, 80, 70, 60, 40, 0)
 
@@ -94,7 +94,7 @@ def _all_slots(instance: Instance, limit: Fraction) -> dict[int, int]:
 def _bound_of(instance: Instance, slot: int, limit: int) -> Fraction:
     bins = instance.bins_by_slot.get(slot, [])
     work, state = instance.scaled_work[0], instance.scaled_state[0]
-    return fractional_keep([work[b] for b in bins], [state[b] for b in bins], limit)
+    return best_keep([work[b] for b in bins], [state[b] for b in bins], limit)[1]
 
 
 def _packed(instance: Instance, limits: dict[int, int], percent: int) -> _Packing | None:
@@ -118,7 +118,7 @@ def _packed(instance: Instance, limits: dict[int, int], percent: int) -> _Packin
 def _kept_by(instance: Instance, slot: int, limit: int) -> list[int]:
     bins = instance.bins_by_slot.get(slot, [])
     work, state = instance.scaled_work[0], instance.scaled_state[0]
-    return [bins[i] for i in best_keep([work[b] for b in bins], [state[b] for b in bins], limit)]
+    return [bins[i] for i in best_keep([work[b] for b in bins], [state[b] for b in bins], limit)[0]]
 
 
 def _tightest(packing: _Packing, work: int) -> int | None:

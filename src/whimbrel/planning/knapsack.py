@@ -1,7 +1,8 @@
-"""What one slot should keep: the bins with the most state whose work fits. Exact, with a fractional bound beside it.
+"""What one slot should keep: the bins with the most state whose work fits, and a bound on what any choice keeps.
 
 Exact by the list of undominated (work, state) pairs, which stays short for the few dozen bins of a slot; where it grows
-past ``PAIRS_MAX`` the least promising pairs are dropped and the answer is only good, not optimal.
+past ``PAIRS_MAX`` the pairs with least work are dropped: the choice is then only good, and the bound is the fractional
+one, in which the last bin may be cut.
 """
 
 from __future__ import annotations
@@ -29,14 +30,15 @@ def fractional_keep(work: Sequence[int], state: Sequence[int], limit: int) -> Fr
     return kept
 
 
-def best_keep(work: Sequence[int], state: Sequence[int], limit: int) -> list[int]:
-    """The indices of the bins to keep, ascending; their work fits under ``limit``.
+def best_keep(work: Sequence[int], state: Sequence[int], limit: int) -> tuple[list[int], Fraction]:
+    """(bins to keep, ascending; the most state that any choice could keep). Equal worth wherever the lists stay short.
 
     >>> best_keep([3, 2, 2], [5, 3, 3], limit=4)
-    [1, 2]
+    ([1, 2], Fraction(6, 1))
     """
     if sum(work) <= limit:
-        return list(range(len(work)))
+        return list(range(len(work))), Fraction(sum(state))
+    exact = True
     pairs: list[tuple[int, int, int]] = [(0, 0, -1)]
     history: list[tuple[int, int]] = []
     for b in by_density(work, state):
@@ -48,7 +50,11 @@ def best_keep(work: Sequence[int], state: Sequence[int], limit: int) -> list[int
                 history.append((b, link))
                 added.append((used + work[b], kept + state[b], len(history) - 1))
         pairs = _undominated(pairs, added)
-    return _chain(history, max(pairs, key=lambda pair: (pair[1], -pair[0]))[2])
+        if len(pairs) > PAIRS_MAX:
+            exact, pairs = False, pairs[-PAIRS_MAX:]
+    _, most, link = max(pairs, key=lambda pair: (pair[1], -pair[0]))
+    bound = Fraction(most) if exact else fractional_keep(work, state, limit)
+    return _chain(history, link), bound
 
 
 def by_density(work: Sequence[int], state: Sequence[int]) -> list[int]:
@@ -63,7 +69,7 @@ def _undominated(left: list[tuple[int, int, int]], right: list[tuple[int, int, i
         if pair[1] > best:
             survivors.append(pair)
             best = pair[1]
-    return survivors if len(survivors) <= PAIRS_MAX else survivors[-PAIRS_MAX:]
+    return survivors
 
 
 def _chain(history: list[tuple[int, int]], link: int) -> list[int]:

@@ -1,0 +1,46 @@
+"""Every experiment by its id. An experiment is a module of this room with three names.
+
+``ID`` and ``CLAIM`` say what it is about. ``run(data, out)`` measures, writes a picture and a Parquet file into ``out``
+and returns ``{"id", "claim", "holds", "figures"}``, more fields at will; ``data`` is the folder of real loads and traces
+or None. An experiment that cannot do without real data raises BadInput then.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from whimbrel.model import BadInput
+
+MODULES = (
+    "planner_speed",
+    "planner_tau",
+    "planner_any_map",
+    "planner_table_3",
+)
+"""Modules of this room, in the order of ``experiment list``."""
+
+
+class Experiment(Protocol):
+    """What a module of this room offers."""
+
+    ID: str
+    CLAIM: str
+
+    def run(self, data: Path | None, out: Path) -> dict[str, Any]:
+        """Measures, writes a picture and a Parquet file into ``out``, and says whether the claim holds."""
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments by id, in order."""
+    modules = (import_module(f"whimbrel.experiments.{name}") for name in MODULES)
+    return {module.ID: cast(Experiment, module) for module in modules}
+
+
+def experiment(identity: str) -> Experiment:
+    """The experiment with this id. Raises BadInput, naming all ids, where there is none."""
+    known = experiments()
+    if identity not in known:
+        raise BadInput(f"there is no experiment {identity!r}: choose one of {', '.join(known)}")
+    return known[identity]
