@@ -5,7 +5,7 @@ committed head's, and every file is the one that the header was saved with (each
 number drawn at each save, and was mapped under its present inode). The header also names the boot of the machine: after a
 power failure pages may be missing, so a copy from before is never used. Anything else is built again from the truth.
 
-The header is one byte, ``C`` clean or ``D`` dirty, and a frame. The byte becomes D before the first change of an epoch
+The header is one byte, ``C`` clean or ``D`` dirty, the stamp, and a frame. The byte becomes D before the first change of an epoch
 and C after everything else of a commit.
 """
 
@@ -30,6 +30,7 @@ OPEN_COPIES_MAX = 32
 
 _CLEAN, _DIRTY = b"C", b"D"
 _STAMP_BYTES = 16
+_FRAME_START = 1 + _STAMP_BYTES
 _open_copies: OrderedDict[Path, LocalCopy] = OrderedDict()
 
 
@@ -42,7 +43,7 @@ class LocalCopy:
         self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         self.busy = False
         self._dirty = True
-        self._stamp = b""
+        self._stamp = self._chain = b""
         self.tables = self._open_tables()
 
     def lock(self) -> bool:
@@ -83,7 +84,7 @@ class LocalCopy:
             table.close()
             shutil.rmtree(self.directory / spec.name, ignore_errors=True)
         self.tables = self._open_tables()
-        self._stamp = b""
+        self._stamp = self._chain = b""
 
     def save(self, chain: bytes) -> None:
         """Says that the files are the version of this chain."""
@@ -96,12 +97,12 @@ class LocalCopy:
         header = os.open(self.directory / "header", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             frame = seal_frame("copy", pack_arrays(facts, parts))
-            os.pwrite(header, _DIRTY + frame, 0)
-            os.ftruncate(header, 1 + len(frame))
+            os.pwrite(header, _DIRTY + self._stamp + frame, 0)
+            os.ftruncate(header, _FRAME_START + len(frame))
             os.pwrite(header, _CLEAN, 0)
         finally:
             os.close(header)
-        self._dirty = False
+        self._chain, self._dirty = chain, False
 
     def mark_dirty(self) -> None:
         """Says that the files are no committed version, before they change."""
@@ -120,27 +121,31 @@ class LocalCopy:
             table.close()
 
     def _load(self, chain: bytes) -> bool:
-        data = (self.directory / "header").read_bytes()
-        if data[:1] != _CLEAN:
-            return False
-        facts, parts = unpack_arrays(open_frame("copy", data[1:], str(self.directory / "header")))
+        with (self.directory / "header").open("rb") as header:
+            start = header.read(_FRAME_START)
+            if start[:1] != _CLEAN:
+                return False
+            if self._is_loaded(chain, start[1:]):
+                return True
+            facts, parts = unpack_arrays(open_frame("copy", header.read(), str(self.directory / "header")))
+        stamp = bytes.fromhex(facts["stamp"])
         if facts["chain"] != chain.hex() or facts["boot"] != _boot() or facts["bits"] != self.bits:
             return False
-        stamp = bytes.fromhex(facts["stamp"])
-        known = stamp == self._stamp and not self._dirty
         if not self._all_stamped(stamp):
-            known = False
             for table in self.tables:
                 table.close()
             self.tables = self._open_tables()
             if not self._all_stamped(stamp):
                 return False
-        if not known:
-            for n, table in enumerate(self.tables):
-                own = {name.split(".", 1)[1]: part for name, part in parts.items() if name.split(".", 1)[0] == str(n)}
-                table.restore(own)
-        self._stamp, self._dirty = stamp, False
+        for n, table in enumerate(self.tables):
+            own = {name.split(".", 1)[1]: part for name, part in parts.items() if name.split(".", 1)[0] == str(n)}
+            table.restore(own)
+        self._stamp, self._chain, self._dirty = stamp, chain, False
         return True
+
+    def _is_loaded(self, chain: bytes, stamp: bytes) -> bool:
+        # What this process saved or loaded last and nobody has saved since is in its memory as it is on disk.
+        return not self._dirty and (self._chain, self._stamp) == (chain, stamp) and self._all_stamped(stamp)
 
     def _all_stamped(self, stamp: bytes) -> bool:
         return all(area.has_stamp(stamp) for table in self.tables for area in table.areas.values())

@@ -7,6 +7,7 @@ states with equal chains are equal, so a copy that carries the chain of the head
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -64,8 +65,9 @@ class Head:
 
     def link(self, epoch: int, journal: list[bytes]) -> None:
         """Takes the epoch and what it changed into the chain."""
+        sums = {name: zlib.crc32(array.tobytes()) for name, array in self._bin_arrays().items()}
         link = hashlib.blake2b(self.chain, digest_size=16)
-        for payload in (*journal, self._bins_and_notes(epoch)):
+        for payload in (*journal, pack_arrays({"epoch": epoch, "notes": self.notes, "sums": sums}, {})):
             link.update(len(payload).to_bytes(8, "little"))
             link.update(payload)
         self.epoch, self.chain = epoch, link.digest()
@@ -94,9 +96,6 @@ class Head:
             "since": self.since[owned],
             "rows": self.rows[owned],
         }
-
-    def _bins_and_notes(self, epoch: int) -> bytes:
-        return pack_arrays({"epoch": epoch, "notes": self.notes}, self._bin_arrays())
 
 
 def open_head(data: bytes, where: str) -> Head:

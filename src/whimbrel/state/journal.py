@@ -52,6 +52,7 @@ def open_value(kind: str, data: bytes, where: str) -> tuple[int, list[Block]]:
 def rebuild(head: Head, backend: Backend, tables: Sequence[KeyedTable], where: str) -> None:
     """Fills empty tables with the committed state. Raises Damaged where a value is missing or not whole."""
     entries: dict[int, bytes] = {}
+    loads: list[list[tuple[Block, Mask | None]]] = [[] for _ in tables]
     numbers = {page.number for page in head.pages.pages if page.number != NEVER}
     seen: set[int] = set()
     for key, data in backend.items():
@@ -60,15 +61,19 @@ def rebuild(head: Head, backend: Backend, tables: Sequence[KeyedTable], where: s
             entries[number] = data
         elif not is_entry and number in numbers:
             seen.add(number)
-            _load_page(head, number, data, tables, f"page {number} of {where}")
+            for block, keep in _page_blocks(head, number, data, f"page {number} of {where}"):
+                loads[block.table].append((block, keep))
     lost = sorted(numbers - seen)
     if lost:
         raise Damaged(f"page {lost[0]} of {where} is missing: restart from an earlier checkpoint")
+    for table, blocks in zip(tables, loads, strict=True):
+        _load_pages(table, blocks)
     _replay(head, entries, tables, where)
 
 
-def _load_page(head: Head, number: int, data: bytes, tables: Sequence[KeyedTable], where: str) -> None:
+def _page_blocks(head: Head, number: int, data: bytes, where: str) -> list[tuple[Block, Mask | None]]:
     epoch, blocks = open_value("page", data, where)
+    found: list[tuple[Block, Mask | None]] = []
     for place, page in enumerate(head.pages.pages):
         if page.number == number:
             if page.epoch != epoch:
@@ -77,7 +82,22 @@ def _load_page(head: Head, number: int, data: bytes, tables: Sequence[KeyedTable
             for block in blocks:
                 hashes = block.hashes
                 keep = _counts(head, hashes, epoch) & (hashes.first >= low) & (hashes.first <= high)
-                apply_rows(tables[block.table], block, None if keep.all() else keep, absent=True)
+                found.append((block, None if keep.all() else keep))
+    return found
+
+
+def _load_pages(table: KeyedTable, blocks: list[tuple[Block, Mask | None]]) -> None:
+    # A page holds a narrow range of hashes: the regions must have their size for all pages before the first one fills
+    # its own corner of them.
+    coming = np.zeros(table.bins, np.int64)
+    for block, keep in blocks:
+        bins = block.hashes.bins(table.bits)
+        coming += np.bincount(bins if keep is None else bins[keep], minlength=table.bins)
+    table.expect(coming)
+    blocks.reverse()
+    while blocks:
+        block, keep = blocks.pop()
+        apply_rows(table, block, keep, absent=True)
 
 
 def _counts(head: Head, hashes: KeyHashes, epochs: int | npt.NDArray[np.int64]) -> Mask:

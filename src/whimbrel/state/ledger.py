@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 JOURNAL_BYTES_SPARED = 1 << 18
 """While the journal is smaller than this no page is rewritten: small states stay in their journal."""
-JOURNAL_ENTRIES_MAX = 2048
+JOURNAL_ENTRIES_MAX = 4096
 """About how many entries a turn of the hand may take, whatever their size: building a copy reads them all."""
 VALUE_BYTES_LEAST = 1 << 10
 """The least ``value_bytes_max`` that makes sense."""

@@ -140,16 +140,10 @@ class KeyedTable:
 
     def insert(self, hashes: KeyHashes) -> Rows:
         """Makes rows for keys that are known to be distinct and not in the table; the caller fills and seals them."""
-        self.reserve_rows(self.count + len(hashes))
-        count, start = len(hashes), 0
-        if count > self.bins:  # regions made for all that is coming need not grow one by one
-            coming = np.bincount(hashes.bins(self.bits), minlength=self.bins)
-            while start < self.bins:
-                start = index_kernels.expect_rows(
-                    self.index, self.counters, self.regions, self.region_lists, coming, start
-                )
-                if start < self.bins:
-                    self._grow_for(int(self.counters[row_kernels.STATUS]), count)
+        count = len(hashes)
+        if count > self.bins:
+            self.expect(np.bincount(hashes.bins(self.bits), minlength=self.bins))
+        self.reserve_rows(self.count + count)
         out, start = np.empty(count, np.int64), 0
         while start < count:
             start = index_kernels.insert_rows(
@@ -159,6 +153,15 @@ class KeyedTable:
             if start < count:
                 self._grow_for(int(self.counters[row_kernels.STATUS]), count - start)
         return out
+
+    def expect(self, coming: Rows) -> None:
+        """Makes room at once for so many new rows per bin, which then need not make it bit by bit."""
+        total, start = int(coming.sum()), 0
+        self.reserve_rows(self.count + total)
+        while start < self.bins:
+            start = index_kernels.expect_rows(self.index, self.counters, self.regions, self.region_lists, coming, start)
+            if start < self.bins:
+                self._grow_for(int(self.counters[row_kernels.STATUS]), total)
 
     def read(self, rows: Rows, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """These columns of the rows, or all: the key columns, then the values."""
