@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
 from whimbrel.nexmark.json_lines import read_lines
 
 _BLOCK = 1 << 24
+_THE_END = datetime(9000, 1, 1, tzinfo=timezone.utc)
 
 
 def read_events(path: Path) -> pa.Table:
@@ -54,6 +56,18 @@ def lateness_ms(events: pa.Table) -> int:
     if len(timed) == 0:
         return 0
     return int(-(-int(np.max(np.maximum.accumulate(timed) - timed)) // 1000))
+
+
+def end_of_input() -> pa.Table:
+    """One event of each kind, of ids that meet nothing, in a window that never closes.
+
+    It moves the watermark past everything else, so that all that is open closes. Nothing in it is null that a
+    query may filter on: Spark pushes filters below watermarks, and a row that is filtered out moves none.
+    """
+    person = {"id": -2, "dateTime": _THE_END}
+    auction = {"id": -1, "seller": -1, "category": -1, "reserve": 1, "dateTime": _THE_END, "expires": _THE_END}
+    bid = {"auction": -1, "bidder": -1, "price": 0, "dateTime": _THE_END}
+    return pa.Table.from_pylist([{"person": person}, {"auction": auction}, {"bid": bid}], schema=EVENT)
 
 
 def write_epochs(events: pa.Table, folder: Path, epochs: int, end: pa.Table | None = None) -> int:

@@ -7,11 +7,11 @@ query waits as long as the latest event needs, so nothing is late; the end of th
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from whimbrel.model.assignment import Assignment
 from whimbrel.model.errors import BadInput, OperatorFailed
-from whimbrel.nexmark.arrivals import lateness_ms, read_events, write_epochs
-from whimbrel.nexmark.events.schema import EVENT
+from whimbrel.nexmark.arrivals import end_of_input, lateness_ms, read_events, write_epochs
 from whimbrel.nexmark.queries import MIGRATABLE, migratable_query
 from whimbrel.nexmark.results import write_result
 from whimbrel.nexmark.settings import Settings
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 EVENTS_PER_EPOCH = 100_000
 _EPOCHS_AFTER_LAST = 4
 _TIMED = ("q4", "q5", "q6", "q7", "q8")
-_THE_END = datetime(9000, 1, 1, tzinfo=timezone.utc)
+_RAISED = re.compile(r"^[A-Za-z_.]*(Error|Failed|Damaged|Mismatch|Input|Differs|Driver|InUse): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class _Ride:
         self._source.mkdir()
         delay_ms = lateness_ms(rows) if wanted.delay_ms is None else wanted.delay_ms
         self._settings = replace(wanted.settings, delay_ms=delay_ms)
-        end = _the_end() if wanted.query in _TIMED else None
+        end = end_of_input() if wanted.query in _TIMED else None
         self._files = write_epochs(rows, folder / "staged", wanted.epochs_of(rows.num_rows), end)
 
     def ride(self) -> int:
@@ -155,7 +154,7 @@ class _Ride:
         while until and _files_read(query) < until:
             failure = query.exception()
             if failure is not None:
-                raise OperatorFailed(f"{self._wanted.query} stopped: {str(failure).splitlines()[0]}")
+                raise OperatorFailed(f"{self._wanted.query} stopped: {_reason(failure)}") from failure
             time.sleep(0.05)
         return until
 
@@ -175,14 +174,6 @@ class _Ride:
             ours.board.post_target(Assignment(tuple(owners)), Pacing.of(self._wanted.pacing))
 
 
-def _the_end() -> pa.Table:
-    """One event of each kind, in no window that ever closes and of no id: it moves the watermark past everything."""
-    auction = {"id": -1, "seller": -1, "category": -1, "dateTime": _THE_END}
-    bid = {"auction": -1, "bidder": -1, "price": 0, "dateTime": _THE_END}
-    rows = [{"person": {"id": -2, "dateTime": _THE_END}}, {"auction": auction}, {"bid": bid}]
-    return pa.Table.from_pylist(rows, schema=EVENT)
-
-
 def _files_read(query: StreamingQuery) -> int:
     """How many of the staged files every file source has read in committed epochs."""
     for progress in reversed(query.recentProgress):
@@ -198,3 +189,10 @@ def _moves_made(ours: Job) -> int:
     seals = ours.board.seals
     found = [] if newest is None else [seals.read(epoch) for epoch in range(newest.epoch + 1)]
     return sum(len(seal.leaving.moves) for seal in found if seal is not None)
+
+
+def _reason(failure: Exception) -> str:
+    """The error of the Python worker where there is one: the last line of the last Python traceback."""
+    lines = str(failure).splitlines()
+    raised = [line.strip() for line in lines if _RAISED.match(line.strip())]
+    return raised[-1] if raised else lines[0]

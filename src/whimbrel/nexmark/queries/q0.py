@@ -10,10 +10,13 @@ from whimbrel.nexmark.streams import Streams, declared
 from whimbrel.runtime.job import Job
 from whimbrel.runtime.operators.per_bin import BinsContext
 
+NO_STATE = {"none": ("auction bigint", "nothing boolean")}
+"""An operator has at least one table; this one stays empty."""
+
 
 def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
     """All bids."""
-    return job.unary(streams.bid, "auction", pass_on, declared("bid"), name="q0")
+    return job.unary(streams.bid, "auction", pass_on, declared("bid"), tables=NO_STATE, name="q0")
 
 
 def pass_on(context: BinsContext) -> pa.RecordBatch:

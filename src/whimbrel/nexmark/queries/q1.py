@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.q0 import NO_STATE
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams, declared
 from whimbrel.runtime.job import Job
@@ -16,7 +17,7 @@ EUROS_PER_DOLLAR = 0.908
 
 def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
     """Bids with the price times 0.908."""
-    return job.unary(streams.bid, "auction", convert, declared("bid", price="double"), name="q1")
+    return job.unary(streams.bid, "auction", convert, declared("bid", price="double"), tables=NO_STATE, name="q1")
 
 
 def convert(context: BinsContext) -> pa.RecordBatch:

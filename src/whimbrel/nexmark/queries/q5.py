@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.q0 import NO_STATE
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 from whimbrel.runtime.job import Job
@@ -37,7 +38,7 @@ def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
     counts = job.unary(
         bids, "auction", step, schema, tables=TABLES, time="dateTime", watermark=settings.delay, name="q5-counts"
     )
-    return job.unary(counts, "opens", partial(top, size=size), OUTPUT, name="q5")
+    return job.unary(counts, "opens", partial(top, size=size), OUTPUT, tables=NO_STATE, name="q5")
 
 
 def count(context: BinsContext, size: int, slide: int) -> pa.RecordBatch:
