@@ -81,24 +81,32 @@ Heard = Callable[[str, EpochSeen | None], None]
 
 def run_live_counts(spark: SparkSession, directory: Path, schedule: Schedule, heard: Heard) -> Outcome:
     """Makes a job in ``directory``, takes it through the schedule, stops it and audits it."""
-    most, first = max(schedule.slots), schedule.slots[0]
-    counter = job(spark, "clicks", max_slots=most, bins=schedule.bins, slots=first, directory=directory / "job")
+    slots = schedule.slots
+    counter = job(
+        spark, "clicks", max_slots=max(slots), bins=schedule.bins, slots=slots[0], directory=directory / "job"
+    )
+    try:
+        outcome = _count(spark, counter, directory / "counts", schedule, heard)
+        heard("counting every click again", None)
+        outcome.audit = audit_counts(spark, directory / "counts", schedule.rows_per_epoch) | _audit_state(counter)
+    finally:
+        counter.close()
+    outcome.audit["ok"] = outcome.audit["counts_ok"] and outcome.audit["state_ok"]
+    return outcome
+
+
+def _count(spark: SparkSession, counter: Job, results: Path, schedule: Schedule, heard: Heard) -> Outcome:
     counts = counter.aggregate(click_stream(spark, schedule.rows_per_epoch), "page", n=count())
-    heard(f"{first} slots, warming up", None)
-    query = counter.writer(counts).format("parquet").start(str(directory / "counts"))
+    heard(f"{schedule.slots[0]} slots, warming up", None)
+    query = counter.writer(counts).format("parquet").start(str(results))
     ride = _Ride(counter, follow(query), schedule, heard)
     listener = EpochListener(counter.board.store, lambda: str(query.id), ride.note)
     spark.streams.addListener(listener)
     try:
-        outcome = ride.whole()
+        return ride.whole()
     finally:
         query.stop()
         spark.streams.removeListener(listener)
-    heard("counting every click again", None)
-    outcome.audit = audit_counts(spark, directory / "counts", schedule.rows_per_epoch) | _audit_state(counter)
-    outcome.audit["ok"] = outcome.audit["counts_ok"] and outcome.audit["state_ok"]
-    counter.close()
-    return outcome
 
 
 class _Ride:
