@@ -391,3 +391,16 @@ def test_keys_of_other_slots_are_unknown(tmp_path):
     counting(slot, 0, range(50))
     hashes, _ = keys_batch(range(50, 100))
     assert (slot.open().table("counts").find(hashes) == -1).all()
+
+
+def test_a_full_disk_costs_the_copy_and_nothing_else(tmp_path, monkeypatch):
+    slot = Slot(tmp_path / "s")
+    counting(slot, 0, range(50))
+    expected = content(slot.open().table("counts"))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("whimbrel.state.area.Area._take_room", full)
+    counting(slot, 1, range(1000, 9000))
+    assert content(slot.open().table("counts")) == {**expected, **dict.fromkeys(range(1000, 9000), (1, "x" * 20))}

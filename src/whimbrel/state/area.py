@@ -39,7 +39,10 @@ class Area:
                 self._map(size)
 
     def reserve(self, count: int) -> None:
-        """Grows to at least ``count`` words, by half at the least, so that growing stays cheap on the whole."""
+        """Grows to at least ``count`` words, by half at the least, so that growing stays cheap on the whole.
+
+        Raises OSError where the disk is full: room is taken from it here, so that no later write can fail.
+        """
         if count <= len(self.words):
             return
         size = max(count, len(self.words) * 3 // 2, _SMALLEST)
@@ -48,7 +51,7 @@ class Area:
             grown[: len(self.words)] = self.words
             self.words = grown
         else:
-            os.ftruncate(self._file, (_STAMP_WORDS + size) * 8)
+            self._take_room((_STAMP_WORDS + size) * 8)
             self._map(size)
 
     @property
@@ -77,6 +80,12 @@ class Area:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    def _take_room(self, size_bytes: int) -> None:
+        if self._file is not None and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self._file, 0, size_bytes)
+        elif self._file is not None:
+            os.ftruncate(self._file, size_bytes)
 
     def _map(self, size: int) -> None:
         if self._file is None or size == 0:

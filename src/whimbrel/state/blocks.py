@@ -123,7 +123,7 @@ def apply_rows(table: KeyedTable, block: Block, keep: Mask | None = None, absent
         block_kernels.block_sizes(block.rows, places, sizes)
         starts = np.cumsum(sizes) - sizes
         room = int(sizes[chosen].sum()) + len(chosen) * len(places)
-        table.areas["heap"].reserve(int(table.counters[row_kernels.HEAP]) + room + room // 4 + 8)
+        table.reserve("heap", int(table.counters[row_kernels.HEAP]) + room + room // 4 + 8)
     bad = block_kernels.fill_rows(
         block.rows, chosen, block.values, starts, places, table.rows, rows, table.heap, table.counters,
         table.block_lists, table.regions, table.bits, table.marks,

@@ -79,7 +79,7 @@ def _store(table: KeyedTable, rows: Rows, place: Place, array: pa.Array) -> None
         raise BadInput(
             f"a value of column {place.name!r} is longer than {heap_kernels.LENGTH_BYTES_MAX} bytes: split it"
         )
-    table.areas["heap"].reserve(int(table.counters[row_kernels.HEAP]) + int(room))
+    table.reserve("heap", int(table.counters[row_kernels.HEAP]) + int(room))
     bad = heap_kernels.store_bytes(
         table.rows, rows, _reference(place), offsets, data, valid_of(array).view(np.uint8), table.heap,
         table.counters, table.block_lists, table.regions, table.bits,

@@ -103,18 +103,16 @@ class SlotLedger:
         limits: tuple[int, int],
         where: str,
     ) -> SlotLedger:
-        held: list[KeyedTable]
         known = copy is not None and copy.load(head.chain)
-        if copy is not None and not known:
-            copy.reset()
+        if copy is not None and not known and not _refill(copy, head, backend, where):
+            copy.unlock()
+            copy = None
         held = copy.tables if copy is not None else [KeyedTable(s.key, s.value, head.bits) for s in specs]
-        ledger = SlotLedger(backend, specs, head, held, limits)
-        if not known:
+        if copy is None:
             rebuild(head, backend, held, where)
-            ledger.rebuilt = head.epoch >= 0
+        ledger = SlotLedger(backend, specs, head, held, limits)
+        ledger.rebuilt = not known and head.epoch >= 0
         if copy is not None:
-            if not known:
-                copy.save(head.chain)
             ledger._copy = copy
             ledger._release_lock = weakref.finalize(ledger, copy.unlock)
         return ledger
@@ -313,6 +311,17 @@ class SlotLedger:
             self._backend.remove(journal_key(head.journal_first))
             head.journal_first += 1
             head.journal_sizes.pop(0)
+
+
+def _refill(copy: LocalCopy, head: Head, backend: Backend, where: str) -> bool:
+    # Without room for a copy the slot works in memory: slower to open, and nothing else.
+    try:
+        copy.reset()
+        rebuild(head, backend, copy.tables, where)
+        copy.save(head.chain)
+    except (OSError, CopyDamaged):
+        return False
+    return True
 
 
 def fingerprint_of(specs: Sequence[TableSpec]) -> str:

@@ -296,9 +296,17 @@ class KeyedTable:
             self.on_damage()
             raise CopyDamaged(f"{what} in {self.where} does not match its check")
 
+    def reserve(self, name: str, words: int) -> None:
+        """Grows an area. A full disk is as bad as a damaged file: the copy is given up, and CopyDamaged raised."""
+        try:
+            self.areas[name].reserve(words)
+        except OSError as problem:
+            self.on_damage()
+            raise CopyDamaged(f"{self.where} cannot grow: {problem}") from None
+
     def reserve_rows(self, count: int) -> None:
         """Makes room for that many rows."""
-        self.areas["rows"].reserve(count * self.layout.width)
+        self.reserve("rows", count * self.layout.width)
         self._sized()
 
     def take_changed(self) -> Rows:
@@ -344,7 +352,7 @@ class KeyedTable:
         if status == row_kernels.WANTS_ROWS:
             self.reserve_rows(self.used + min(missing, max(1024, self.used)))
         elif status == row_kernels.WANTS_INDEX:
-            self.areas["index"].reserve(len(self.index) * 2 + 4096)
+            self.reserve("index", len(self.index) * 2 + 4096)
         else:
             self.sound(False, "the index")
 
