@@ -85,5 +85,6 @@ def _print_verdicts(answers: list[dict[str, Any]]) -> None:
         remark = answer.get("skipped") or answer.get("finding") or ""
         table.add_row(answer["id"], verdict, f"{answer['claim']}\n{remark}".strip(), "\n".join(answer["figures"]))
         for part in answer.get("claims", ()):
-            table.add_row("", "yes" if part["holds"] else "no", part["claim"], "")
+            against = f"\nnot at {', '.join(part['fails_at'])}" if part.get("fails_at") else ""
+            table.add_row("", "yes" if part["holds"] else "no", part["claim"] + against, "")
     Console(highlight=False).print(table)
