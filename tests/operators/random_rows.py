@@ -9,9 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 BEGIN = datetime(2024, 1, 1, tzinfo=timezone.utc)
-SCHEMA = pa.schema(
-    [("k", pa.string()), ("at", pa.timestamp("us", tz="UTC")), ("v", pa.int64()), ("x", pa.float64())]
-)
+SCHEMA = pa.schema([("k", pa.string()), ("at", pa.timestamp("us", tz="UTC")), ("v", pa.int64()), ("x", pa.float64())])
 
 
 def instant(seconds: float) -> datetime:
@@ -44,3 +42,11 @@ def batch(rng: np.random.Generator, rows: int, begin: float, step: float, keys: 
 
 def _or_null(rng: np.random.Generator, value: Any) -> Any:
     return None if rng.random() < 0.07 else value
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def since_epoch(seconds: float) -> datetime:
+    """That many seconds after 1970, where the first watermark stands."""
+    return EPOCH + timedelta(seconds=seconds)

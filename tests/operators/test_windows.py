@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from pyspark.sql import functions as fn
-
-import whimbrel as wb
 from tests.operators import random_rows
 from tests.operators.micro_batches import Input, run_migrating, run_native, same
+
+import whimbrel as wb
 
 AGGREGATES = {
     "n": wb.count(),

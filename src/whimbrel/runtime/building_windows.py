@@ -11,6 +11,7 @@ from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.building import Keys, check_aggregates, key_columns
 from whimbrel.runtime.operators.aggregates import Aggregate
+from whimbrel.runtime.operators.sessions import SessionAggregate
 from whimbrel.runtime.operators.windows import END, START, WindowedAggregate, WindowShape
 from whimbrel.runtime.schemas import arrow_of
 
@@ -41,6 +42,23 @@ def build_windows(
     shape = WindowShape(length_us, slide_us, 0 if offset is None else milliseconds(offset) * 1000)
     keys, schema = key_columns(stream, key), arrow_of(stream.schema)
     return WindowedAggregate(name, keys, time, shape, aggregates, schema, watermark, output_mode == "append")
+
+
+def build_sessions(
+    name: str,
+    stream: DataFrame,
+    key: Keys,
+    time: str,
+    gap: str,
+    aggregates: Mapping[str, Aggregate],
+    watermark: str,
+) -> SessionAggregate:
+    """Session windows."""
+    check_aggregates(aggregates)
+    check_event_time(stream, time)
+    check_output_mode("append", watermark)
+    keys, schema = key_columns(stream, key), arrow_of(stream.schema)
+    return SessionAggregate(name, keys, time, micros(gap, "gap"), aggregates, schema, watermark)
 
 
 def with_window_column(result: DataFrame) -> DataFrame:

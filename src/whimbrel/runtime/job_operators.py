@@ -131,3 +131,87 @@ class JobOperators:
 
         operator = build_windows(name, stream, key, time, length, slide, offset, aggregates, watermark, output_mode)
         return with_window_column(self.install(operator, stream, output_mode=output_mode))
+
+    def sessions(
+        self,
+        stream: DataFrame,
+        key: Keys,
+        *,
+        time: str,
+        gap: str,
+        watermark: str,
+        name: str = "sessions",
+        **aggregates: Aggregate,
+    ) -> DataFrame:
+        """Aggregates per key and session: rows less than ``gap`` apart. Each is emitted once, when it is final.
+
+        ``job.sessions(clicks, "user", time="at", gap="30 minutes", watermark="1 minute", n=wb.count())``
+        """
+        from whimbrel.runtime.building_windows import build_sessions, with_window_column
+
+        operator = build_sessions(name, stream, key, time, gap, aggregates, watermark)
+        return with_window_column(self.install(operator, stream))
+
+    def dedup(
+        self,
+        stream: DataFrame,
+        key: Keys,
+        *,
+        time: str | None = None,
+        watermark: str | None = None,
+        name: str = "dedup",
+    ) -> DataFrame:
+        """The first row of every key. Without a watermark keys are remembered for good.
+
+        With one, and ``time`` among the keys, as ``dropDuplicates``; with other keys as
+        ``dropDuplicatesWithinWatermark``: duplicates within the delay are caught.
+        """
+        from whimbrel.runtime.building_joins import build_dedup
+
+        return self.install(build_dedup(name, stream, key, time, watermark), stream)
+
+    def join(
+        self,
+        left: DataFrame,
+        right: DataFrame,
+        on: Keys,
+        *,
+        right_on: Keys | None = None,
+        how: str = "inner",
+        left_time: str | None = None,
+        right_time: str | None = None,
+        within: str | tuple[str, str] | None = None,
+        watermark: str | tuple[str, str] | None = None,
+        name: str = "join",
+    ) -> DataFrame:
+        """Two streams on equal keys: inner, left, right or full.
+
+        ``within`` bounds the time of partners: "10 seconds" either way, or (right earlier by at most, right later by at
+        most). With it, and a ``watermark`` (one delay, or one per side), rows that can find no partner any more are
+        forgotten, and outer joins are possible. Without it an inner join remembers both streams for good.
+        """
+        from whimbrel.runtime.building_joins import build_join
+
+        delays = (watermark, watermark) if watermark is None or isinstance(watermark, str) else watermark
+        keys = (on, on if right_on is None else right_on)
+        operator = build_join(name, left, right, keys, how, (left_time, right_time), delays, within)
+        return self.install(operator, left, right)
+
+    def enrich(
+        self,
+        stream: DataFrame,
+        table: DataFrame,
+        on: Keys,
+        *,
+        table_on: Keys | None = None,
+        how: str = "left",
+        name: str = "enrich",
+    ) -> DataFrame:
+        """Every row with the newest value of its key from ``table``, a stream of rows that each replace their key's value.
+
+        For a table that does not change Spark's own ``stream.join(table, on)`` needs no state.
+        """
+        from whimbrel.runtime.building_joins import build_enrichment
+
+        keys = (on, on if table_on is None else table_on)
+        return self.install(build_enrichment(name, stream, table, keys, how), stream, table)

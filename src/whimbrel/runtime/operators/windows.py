@@ -13,13 +13,13 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.combining import Cells
+from whimbrel.runtime.operators.event_time import INSTANT, Instants, instants_of, micros_of, timed
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import rehash
@@ -28,8 +28,6 @@ from whimbrel.state.ledger import TableSpec
 TABLE = "windows"
 START, END = "window_start", "window_end"
 PANE, ROWS = "_pane", "_rows"
-INSTANT = pa.timestamp("us", tz="UTC")
-Instants = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +95,9 @@ class WindowedAggregate(Operator):
 
     def prepare(self, side: int, rows: Rows) -> Rows:
         """Combine a chunk's rows to one row per key and pane; rows without a time belong to no window."""
-        times = micros_of(rows.batch.column(self._time))
-        timed = np.flatnonzero(times.is_valid().to_numpy(zero_copy_only=False))
-        batch, hashes = rows.batch.take(pa.array(timed)), rows.hashes.take(timed)
-        panes = pa.array(self._shape.panes(times.take(pa.array(timed)).to_numpy()))
+        known = timed(rows.batch.column(self._time))
+        batch, hashes = rows.batch.filter(pa.array(known)), rows.hashes.take(known)
+        panes = pa.array(self._shape.panes(micros_of(batch.column(self._time)).to_numpy()))
         group, first = group_rows(rehash(hashes, [panes], 0))
         values = self._cells.start(batch, group, first.size)
         counts = np.bincount(group, minlength=first.size).astype(np.int64)
@@ -124,7 +121,7 @@ class WindowedAggregate(Operator):
         batch = call.rows.batch.take(pa.array(position))
         hashes = rehash(call.rows.hashes.take(position), [pa.array(starts)], call.bits)
         group, first = group_rows(hashes)
-        windows = pa.array(starts[first]).cast(pa.timestamp("us")).cast(INSTANT)
+        windows = instants_of(starts[first])
         keys = batch.select(self._keys.names).take(pa.array(first))
         keys = pa.RecordBatch.from_arrays([*keys.columns, windows], schema=pa.schema([*self._keys, (START, INSTANT)]))
         table = call.ledger.table(TABLE)
@@ -158,8 +155,3 @@ class WindowedAggregate(Operator):
         outputs = [a.output(n, values) for n, a in self._aggregates.items()]
         arrays = [start, end, *keys.select(self._keys.names).columns, *outputs]
         return pa.RecordBatch.from_arrays(arrays, schema=self._output)
-
-
-def micros_of(column: pa.Array) -> pa.Array:
-    """A timestamp column as microseconds since 1970."""
-    return column.cast(pa.timestamp("us", tz=column.type.tz)).view(pa.int64())
