@@ -44,6 +44,14 @@ def traffic_of(instance: PlacementInstance, server: Integers) -> float:
     return float(instance.rates[np.unique(keys) // instance.servers].sum())
 
 
+def traffic_of_live(instance: PlacementInstance, server: Integers) -> float:
+    """The same for the live queries only: those whose server is not -1."""
+    most = int(server.max(initial=0)) + 1
+    live = np.repeat(server >= 0, instance.degrees)
+    keys = (instance.sources * most + np.repeat(server, instance.degrees))[live]
+    return float(instance.rates[np.unique(keys) // most].sum())
+
+
 def loads_of(instance: PlacementInstance, server: Integers) -> Integers:
     """The work on each server."""
     loads = np.zeros(instance.servers, dtype=np.int64)
