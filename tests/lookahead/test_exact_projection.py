@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.lookahead.plain_projection import all_partitions, step_cost, value_iteration
@@ -116,3 +118,12 @@ def test_an_infeasible_slot_count_is_left_out_and_the_rest_is_exact():
     found = projected(instance)
     assert {slots for slots, _ in found} == {1, 2}
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.9, 0.99, 0.999])
+def test_every_gamma_converges_in_few_sweeps(gamma):
+    instance = replace(random_instance(2), gamma=gamma)
+    problem = Problem.of(instance)
+    end = iterate(problem, solve_here, start(problem), lambda progress: None)
+    assert end.sweeps < 40
+    assert end.bound <= 1e-8 * problem.total_state

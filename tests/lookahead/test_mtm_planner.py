@@ -17,7 +17,6 @@ from whimbrel.model import Assignment, BadInput, Damaged, Load
 from whimbrel.planning import plan
 from whimbrel.planning.instance import Instance
 from whimbrel.planning.mtm_choice import ExactChoice
-from whimbrel.planning.mtm_matching import keepers
 from whimbrel.planning.mtm_planner import propose
 from whimbrel.planning.projection_exact import project_exact
 from whimbrel.planning.projection_problem import Problem
@@ -150,21 +149,3 @@ def test_one_choice_takes_less_than_two_milliseconds(instance, folder):
         choice.choose((6, 12, 18), 5, prefix)
         taken.append(time.perf_counter() - started)
     assert min(taken) < 0.002
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_kept_intervals_are_a_matching_that_keeps_the_most(seed):
-    rng = np.random.default_rng(seed)
-    bins = int(rng.integers(1, 15))
-    state = rng.integers(0, 9, bins)
-    old, new = (tuple(x for x in range(1, bins) if rng.random() < 0.4) for _ in range(2))
-    gain, kept = keepers((0, *old, bins), (0, *new, bins), state)
-    load = Load((1,) * bins, tuple(int(v) for v in state))
-    assert sum(load.state) - gain == step_cost(load, old, new)
-    used = [k for k in kept if k >= 0]
-    assert len(used) == len(set(used))
-    edges, olds = (0, *new, bins), (0, *old, bins)
-    shared = sum(
-        int(state[max(edges[j], olds[k]) : min(edges[j + 1], olds[k + 1])].sum()) for j, k in enumerate(kept) if k >= 0
-    )
-    assert shared == gain

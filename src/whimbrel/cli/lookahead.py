@@ -61,7 +61,7 @@ def project(
     engine: str = typer.Option("auto", "--engine", help="spark, here (this process), or auto: by size."),
     cores: int = typer.Option(2, "--cores", min=1, help="Cores of the local Spark."),
     most: int | None = typer.Option(None, "--most", help="The most partitions that exact takes on."),
-    tolerance: float = typer.Option(1e-10, "--tolerance", help="Error bound, as a share of the total state."),
+    tolerance: float = typer.Option(1e-12, "--tolerance", help="Error bound, as a share of the total state."),
     samples: int = typer.Option(300, "--samples", min=1, help="additive: partitions per slot count and round."),
     rounds: int = typer.Option(30, "--rounds", min=1, help="additive: rounds of fitted value iteration."),
     seed: int = typer.Option(0, "--seed", help="additive: the seed of its random walks."),

@@ -18,6 +18,14 @@ MODULES = (
     "planner_tau",
     "planner_any_map",
     "planner_table_3",
+    "lookahead_chains",
+    "lookahead_drift",
+    "lookahead_scale",
+    "placement_offline",
+    "placement_online",
+    "placement_churn",
+    "placement_server_churn",
+    "placement_rates",
 )
 """Modules of this room, in the order of ``experiment list``."""
 

@@ -6,7 +6,7 @@ in the reason when it plans by the additive form or when a back-test has switche
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,14 +16,17 @@ import numpy as np
 from whimbrel.model import BadInput
 from whimbrel.planning import feasibility, projection_store, ssm
 from whimbrel.planning.instance import Instance
+from whimbrel.planning.interval_matching import keepers_of
 from whimbrel.planning.mtm_choice import AdditiveChoice, Choice, ExactChoice
-from whimbrel.planning.mtm_matching import keepers
 from whimbrel.planning.projection_additive import AdditiveCosts, Horizon
 from whimbrel.planning.projection_instance import tau_text
 from whimbrel.planning.projection_problem import Problem
 from whimbrel.planning.projection_reach import Reach, reach
 from whimbrel.planning.projection_space import FloatArray
 from whimbrel.planning.proposal import Proposal
+
+READY_MOST = 4
+"""Choosers kept ready: preparing one takes longer than choosing, and a drifting load needs a new one each time."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,20 @@ class Projection:
     stamp: projection_store.Stamp
     exact: tuple[Problem, FloatArray] | None
     additive: AdditiveCosts
-    ready: dict[float, ExactChoice] = field(default_factory=dict)
+    ready: dict[Hashable, ExactChoice | AdditiveChoice] = field(default_factory=dict)
 
     def chooser(self, instance: Instance, gamma: float, drift: bool) -> ExactChoice | AdditiveChoice:
         """The chooser for one question: exact where the load is the projection's own, additive otherwise."""
+        key = (gamma, drift, tau_text(instance.tau), instance.load)
+        if key not in self.ready:
+            if len(self.ready) >= READY_MOST:
+                self.ready.clear()
+            self.ready[key] = self._prepare(instance, gamma, drift)
+        return self.ready[key]
+
+    def _prepare(self, instance: Instance, gamma: float, drift: bool) -> ExactChoice | AdditiveChoice:
         if self.exact is not None and not drift:
-            if gamma not in self.ready:
-                self.ready[gamma] = ExactChoice(*self.exact, gamma)
-            return self.ready[gamma]
+            return ExactChoice(*self.exact, gamma)
         asked = replace(self.stamp.instance, tau=tau_text(instance.tau), gamma=gamma)
         return AdditiveChoice(Horizon.of(asked, instance.load), self.additive)
 
@@ -100,8 +109,9 @@ def _choose(projection: Projection, instance: Instance, single: Sequence[int], g
 
 def _intervals(instance: Instance, cuts: tuple[int, ...]) -> ssm.Intervals:
     edges = (0, *cuts, instance.load.bins)
-    gain, kept = keepers(instance.boundaries.tolist(), edges, instance.keepable_state)
-    return ssm.Intervals(gain, edges, kept)
+    prefix = np.concatenate([[0], np.cumsum(instance.keepable_state)])
+    gain, kept = keepers_of(prefix, instance.boundaries, np.array(edges, np.int64))
+    return ssm.Intervals(int(gain), edges, tuple(kept.tolist()))
 
 
 def _check(projection: Projection, folder: Path, instance: Instance, gamma: float | None, drift: bool) -> None:

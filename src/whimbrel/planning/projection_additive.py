@@ -87,7 +87,7 @@ def fit_additive(
     instance: ProjectionInstance,
     random: np.random.Generator,
     samples: int = 300,
-    rounds: int = 12,
+    rounds: int = 30,
     report: Callable[[int, float], None] = lambda done, change: None,
 ) -> AdditiveCosts:
     """Fitted value iteration with ``samples`` partitions per slot count, drawn anew in every round.

@@ -19,14 +19,17 @@ from whimbrel.planning.projection_problem import Block, Problem, Solved
 from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_space import FloatArray, LongArray
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-12
 """The default bound on the error of a projected cost, as a share of the total state."""
+
+EPSILON = 1e-15
+"""What summing doubles leaves uncertain, as a share of the largest cost; no tolerance goes below what it allows."""
 
 MOST_SWEEPS = 500
 FITTED_SWEEPS = 2
 """Later sweeps keep the weights of the second fit: costs change little by then, and a fit takes time on the driver."""
 
-EVALUATION_SHARE = 1e-4
+EVALUATION_SHARE = 1e-6
 """Following the choices stops once a step changes less than this share of the sweep's residual."""
 
 
@@ -70,8 +73,13 @@ def iterate(
 
 
 def converged(problem: Problem, progress: Progress, tolerance: float = TOLERANCE) -> bool:
-    """Whether the error bound has been reached."""
-    return progress.bound <= tolerance * problem.total_state
+    """Whether the error bound has been reached, as far as double precision can tell."""
+    return progress.bound <= _attainable(problem, tolerance)
+
+
+def _attainable(problem: Problem, tolerance: float) -> float:
+    finest = 10 * EPSILON / (1 - problem.instance.gamma) ** 2
+    return max(tolerance, finest) * problem.total_state
 
 
 def solve_here(problem: Problem, progress: Progress) -> Iterable[Solved]:
@@ -106,8 +114,9 @@ def sweep(problem: Problem, solver: Solver, before: Progress, tolerance: float =
     gamma = problem.instance.gamma
     bound = gamma / (1 - gamma) * residual
     costs = improved
-    if bound > tolerance * problem.total_state:
-        enough = max(EVALUATION_SHARE * residual, 1e-14 * problem.total_state)
+    if bound > _attainable(problem, tolerance):
+        finest = 4 * EPSILON / (1 - gamma) * problem.total_state
+        enough = max(EVALUATION_SHARE * residual, finest)
         costs = _follow(problem, before.costs, improved, values, chosen, enough)
     weights = problem.weights(gamma * costs) if before.sweeps < FITTED_SWEEPS else before.weights
     return Progress(

@@ -20,7 +20,7 @@ from whimbrel.planning.projection_program import Program, completions
 from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_space import FloatArray, LongArray
 
-ROUNDING = 1e-13
+ROUNDING = 1e-14
 """As a share of the total state: two orders of summing the same numbers are not taken for an improvement."""
 
 
