@@ -3,9 +3,10 @@
 At most ``slots`` intervals, each kept by one slot; slots left without an interval end empty. Always optimal: whichever
 engine answers, its gain is the gain of every other.
 
-Engines. ``plain`` runs the kernels' source in Python, ``layered`` runs it compiled, ``lagrangian`` needs no layers and
-certifies itself, falling back to ``layered`` where it cannot. ``auto`` takes ``plain`` while the question is small and
-nothing has been compiled in this process (``warm()`` compiles), ``lagrangian`` where the layers would be many.
+Engines. ``plain`` runs the kernels' source in Python, ``layered`` runs it compiled, both to the same plan;
+``lagrangian`` needs no layers and certifies itself, falling back to layers where it cannot. ``auto`` goes by layers
+while they are few, plainly until something has been compiled in this process (``warm()`` compiles), and takes
+``lagrangian`` where they are many.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import numpy as np
 from whimbrel.model import Assignment, BadInput
 from whimbrel.planning.instance import Instance, Integers
 
-PLAIN_CELLS_MAX = 400_000
-"""Cells that Python fills in less time than a compiler takes to start."""
+LAYERED_CELLS_MAX = 150_000
+"""Table cells up to which ``auto`` goes by layers: Python fills so many in less time than a compiler takes to start.
 
-LAYERED_CELLS_MAX = 3_000_000
-"""Cells beyond which the program without layers is the faster one."""
+The same bound with and without compiled kernels, so that a question gets the same plan in every process.
+"""
 
 ENGINES = ("auto", "plain", "layered", "lagrangian")
 
@@ -65,7 +66,7 @@ def reach_within(instance: Instance) -> Integers:
     from whimbrel.planning.ssm_terrain import reach_of
 
     work = instance.whole_work
-    if work is None or (instance.load.bins < PLAIN_CELLS_MAX and not compiled()):
+    if work is None or (instance.load.bins < LAYERED_CELLS_MAX and not compiled()):
         values, _ = instance.scaled_work
         return reach_of.py_func(values, instance.whole_limit)  # type: ignore[no-any-return]
     return reach_of(work, instance.whole_limit)  # type: ignore[no-any-return]
@@ -97,9 +98,9 @@ def _choose(engine: str, reach: Integers, slots: int) -> str:
 
     lowest, highest = band_of.py_func(reach.tolist(), slots)
     cells = int((highest - lowest).clip(0).sum()) + 2 * slots * len(reach) // 100
-    if cells <= PLAIN_CELLS_MAX and not compiled():
-        return "plain"
-    return "layered" if cells <= LAYERED_CELLS_MAX else "lagrangian"
+    if cells > LAYERED_CELLS_MAX:
+        return "lagrangian"
+    return "layered" if compiled() else "plain"
 
 
 def _run(

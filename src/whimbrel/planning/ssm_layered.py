@@ -31,7 +31,6 @@ from numba import njit
 
 from whimbrel.planning.ssm_terrain import NEVER, Integers, Terrain, band_of, reach_of, terrain_of
 
-
 Scratch = tuple[Integers, Integers, Integers]
 
 
