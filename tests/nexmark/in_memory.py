@@ -195,7 +195,9 @@ class _Node:
 
     def _of_slot(self, side, rows, owner, slot):
         mine = np.flatnonzero(owner[rows.hashes.bins(self.bits)] == slot) if rows.batch.num_rows else np.zeros(0, int)
-        return Rows(rows.batch.take(pa.array(mine, pa.int64())), rows.hashes.take(mine))
+        if not len(mine):  # on Spark, a slot that no payload reached does not know the columns
+            return Rows(pa.RecordBatch.from_pylist([], schema=pa.schema([])), rows.hashes.take(mine))
+        return Rows(rows.batch.take(pa.array(mine)), rows.hashes.take(mine))
 
     def _latest(self, side, batch):
         column = self.operator.sides[side].time

@@ -43,7 +43,7 @@ def foreign(count: int, seed: int) -> list[Event]:
 
 
 def _foreign_event(rng: random.Random, number: int) -> Event:
-    kind = rng.choices(("person", "auction", "bid"), (2, 3, 15))[0]
+    kind = "person" if number % 6 == 0 else rng.choices(("auction", "bid"), (3, 13))[0]
     at = BASE + timedelta(milliseconds=number * 40 - (rng.randrange(9000) if rng.random() < 0.2 else 0))
     record: dict[str, Any] = {}
     for field in KINDS[kind]:
@@ -57,7 +57,8 @@ def _foreign_event(rng: random.Random, number: int) -> Event:
         record["id"] = number
     if kind == "auction":
         record["expires"] = at + timedelta(milliseconds=rng.randrange(1, 20_000))
-        record["category"], record["seller"] = rng.choice((10, 11)), rng.randrange(max(number - 15, 0), number + 3)
+        record["category"] = rng.choice((10, 11))
+        record["seller"] = 6 * rng.randrange(max(number // 6 - 15, 0), number // 6 + 2)
         record["reserve"] = rng.randrange(1, 15)
     if kind == "bid":
         record["auction"] = rng.randrange(max(number - 60, 0), number + 10)

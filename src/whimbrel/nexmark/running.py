@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from whimbrel.model.plan import Plan
     from whimbrel.runtime.job import Job
 
 EVENTS_PER_EPOCH = 100_000
@@ -160,11 +161,7 @@ class _Ride:
 
     def _post(self, ours: Job, epoch: int) -> None:
         if epoch in self._wanted.rescale:
-            plan = ours.plan(slots=self._wanted.rescale[epoch])
-            if not plan.feasible:
-                # One hot bin can break every balance, and a rescale is still wanted.
-                plan = ours.plan(slots=self._wanted.rescale[epoch], planner="even")
-            ours.apply(plan, pacing=self._wanted.pacing, note=f"rescale before epoch {epoch}")
+            ours.apply(_plan(ours, self._wanted.rescale[epoch]), pacing=self._wanted.pacing)
         if epoch in self._wanted.shuffle:
             slots = ours.board.assignment().active_slots
             chance = np.random.default_rng(self._wanted.shuffle[epoch])
@@ -172,6 +169,13 @@ class _Ride:
             from whimbrel.migration import Pacing
 
             ours.board.post_target(Assignment(tuple(owners)), Pacing.of(self._wanted.pacing))
+
+
+def _plan(ours: Job, slots: int) -> Plan:
+    """The least move that balances; where one hot bin breaks every balance, an even split by count."""
+    scattered = ours.board.assignment().intervals(slots) is None
+    plan = ours.plan(slots=slots, planner="any-map" if scattered else "ssm")
+    return plan if plan.feasible else ours.plan(slots=slots, planner="even")
 
 
 def _files_read(query: StreamingQuery) -> int:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.queries.waiting import append_lists, claim_lists
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
@@ -23,6 +24,8 @@ TABLES = {
     "early": ("id bigint", "price array<bigint>, at array<bigint>"),
     "closed": ("id bigint", "expires bigint"),
 }
+AUCTIONS = pa.schema([(name, pa.int64()) for name in ("id", "seller", "category", "reserve", "expires", "dateTime")])
+BIDS = narrowed("bid", "id", "price", "at", "dateTime")
 OUTPUT = "id bigint, seller bigint, category bigint, expires bigint, final bigint"
 _NONE = -(1 << 63)
 """No valid bid yet: less than any price."""
@@ -56,8 +59,8 @@ def closings(job: Job, streams: Streams, settings: Settings, name: str) -> DataF
 def close(context: BinsContext) -> pa.RecordBatch:
     """First what has come due, then the new auctions, then the bids."""
     out = _close_due(context)
-    _open(context, context.rows.drop_columns(["dateTime"]))
-    bids = context.others.drop_columns(["dateTime"])
+    _open(context, shaped(context.rows, AUCTIONS).drop_columns(["dateTime"]))
+    bids = shaped(context.others, BIDS).drop_columns(["dateTime"])
     _offer(context, bids.filter(pc.and_(pc.is_valid(bids.column("price")), pc.is_valid(bids.column("at")))))
     return out
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.queries.waiting import append_lists, claim_lists
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
@@ -18,6 +19,8 @@ TABLES = {
     "people": ("id bigint", "name string, city string, state string"),
     "waiting": ("id bigint", "auction array<bigint>"),
 }
+PEOPLE = narrowed("person", "id", "name", "city", "state")
+AUCTIONS = narrowed("auction", "id", "auction")
 OUTPUT = pa.schema([("name", pa.string()), ("city", pa.string()), ("state", pa.string()), ("auction", pa.int64())])
 
 
@@ -32,7 +35,7 @@ def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
 
 def join(context: BinsContext) -> list[pa.RecordBatch]:
     """New people meet the auctions that wait for them, new auctions meet the people who are known."""
-    people, auctions = context.rows, context.others
+    people, auctions = shaped(context.rows, PEOPLE), shaped(context.others, AUCTIONS)
     known, waiting = context.table("people"), context.table("waiting")
     rows, claimed = claim_lists(waiting, people, ["auction"])
     met = [_pairs(people.take(pa.array(rows)), claimed.column("auction"))]

@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from whimbrel.nexmark.queries.q0 import NO_STATE
+from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 from whimbrel.runtime.job import Job
 from whimbrel.runtime.operators.per_bin import BinsContext
 
 TABLES = {"panes": ("auction bigint, pane bigint", "bids bigint, closes bigint")}
+BIDS = narrowed("bid", "auction", "pane", "dateTime")
 OUTPUT = "window_start timestamp, window_end timestamp, auction bigint, bids bigint"
 Integers = npt.NDArray[np.int64]
 
@@ -45,7 +47,8 @@ def count(context: BinsContext, size: int, slide: int) -> pa.RecordBatch:
     """Closes the windows that the watermark has passed, then counts the bids of windows that are still open."""
     watermark = context.watermark_ms * 1000
     closed = _close(context, watermark, size, slide)
-    bids = context.rows.filter(pc.greater(_last_window(context.rows, slide), watermark - size))
+    bids = shaped(context.rows, BIDS)
+    bids = bids.filter(pc.greater(_last_window(bids, slide), watermark - size))
     fresh = pa.table(bids).group_by(["auction", "pane"], use_threads=False).aggregate([([], "count_all")])
     panes = context.table("panes")
     old = panes.get(fresh)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from whimbrel.nexmark.events.schema import BID
+from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 from whimbrel.runtime.job import Job
@@ -20,6 +21,7 @@ from whimbrel.runtime.operator import Rows, Side
 from whimbrel.runtime.operators.per_bin import BinsContext, PerBin
 
 FIELDS = tuple(BID.names)
+BIDS = narrowed("bid", "opens", *FIELDS)
 KEY = pa.schema([("opens", pa.int64()), ("number", pa.int64())])
 TABLES = {"tops": (KEY, BID.append(pa.field("closes", pa.int64())))}
 
@@ -58,7 +60,8 @@ def highest(context: BinsContext, size: int) -> pa.RecordBatch:
     tops = context.table("tops")
     closed = tops.below("closes", watermark + 1)
     tops.delete(closed)
-    bids = context.rows.filter(pc.greater(context.rows.column("opens"), watermark - size))
+    bids = shaped(context.rows, BIDS)
+    bids = bids.filter(pc.greater(bids.column("opens"), watermark - size))
     bids = bids.filter(pa.array(are_tops(bids)))
     if bids.num_rows:
         number = pa.array(context.epoch * (1 << 32) + np.arange(bids.num_rows))

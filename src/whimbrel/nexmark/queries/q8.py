@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams, declared
 from whimbrel.runtime.job import Job
@@ -19,6 +20,7 @@ from whimbrel.runtime.operators.per_bin import BinsContext
 
 KEY = "id bigint, opens bigint"
 FIELDS = ("id", "name", "emailAddress", "creditCard", "city", "state", "dateTime", "extra")
+SIDES = (narrowed("person", "opens", *FIELDS), narrowed("auction", "opens", "id", "dateTime"))
 PERSON = declared("person").removeprefix("id bigint, ")
 TABLES = {"people": (KEY, f"{PERSON}, closes bigint"), "sellers": (KEY, "closes bigint")}
 
@@ -50,7 +52,9 @@ def join(context: BinsContext, size: int) -> list[pa.RecordBatch]:
     people, sellers = context.table("people"), context.table("sellers")
     for table in (people, sellers):
         table.delete(table.below("closes", watermark + 1))
-    arrived, opened = (_open(rows, watermark, size) for rows in context.sides)
+    arrived, opened = (
+        _open(shaped(rows, side), watermark, size) for rows, side in zip(context.sides, SIDES, strict=True)
+    )
     sellers.put(opened)
     selling = pa.array(sellers.find(arrived) >= 0)
     places = people.find(opened)
