@@ -10,17 +10,28 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+_SUMS = "whimbrel.runtime.operators.aggregates"
+_VALUES = "whimbrel.runtime.operators.value_aggregates"
 _HOMES = {
     "WhimbrelError": "whimbrel.model.errors",
-    "count": "whimbrel.runtime.operators.aggregates",
+    "approx_count_distinct": _VALUES,
+    "collect": _VALUES,
+    "collect_set": _VALUES,
+    "count": _SUMS,
+    "count_distinct": _VALUES,
+    "first_of": _VALUES,
     "job": "whimbrel.runtime.job",
-    "max_of": "whimbrel.runtime.operators.aggregates",
-    "mean_of": "whimbrel.runtime.operators.aggregates",
-    "min_of": "whimbrel.runtime.operators.aggregates",
-    "sum_of": "whimbrel.runtime.operators.aggregates",
+    "last_of": _VALUES,
+    "max_of": _SUMS,
+    "mean_of": _SUMS,
+    "min_of": _SUMS,
+    "stddev_of": _VALUES,
+    "sum_of": _SUMS,
+    "top": _VALUES,
+    "variance_of": _VALUES,
 }
 
-__all__ = ["WhimbrelError", "__version__", "count", "job", "max_of", "mean_of", "min_of", "sum_of"]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

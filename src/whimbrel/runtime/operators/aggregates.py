@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.operators.cells import Cell
-
-KINDS = ("count", "sum", "min", "max", "mean")
+from whimbrel.runtime.operators.combining import StateCell
+from whimbrel.runtime.operators.value_cells import DecimalSumCell, ExtremeCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Aggregate:
     kind: str
     column: str | None = None
 
-    def cells(self, name: str, schema: pa.Schema) -> tuple[Cell, ...]:
+    def cells(self, name: str, schema: pa.Schema) -> tuple[StateCell, ...]:
         """The cells behind the output column ``name``; BadInput where the column cannot be aggregated so."""
         if self.kind == "count":
             return (Cell(name, pa.int64(), "sum", self.column, counts=True),)
@@ -28,16 +28,20 @@ class Aggregate:
         if self.kind == "mean":
             total = Cell(f"{name}.sum", pa.float64(), "sum", self.column)
             return (total, Cell(f"{name}.count", pa.int64(), "sum", self.column, counts=True))
+        if self.kind == "sum" and pa.types.is_decimal128(kind):
+            return (DecimalSumCell(name, pa.decimal128(min(38, kind.precision + 10), kind.scale), self.column or ""),)
         if self.kind == "sum":
             wide = pa.float64() if pa.types.is_floating(kind) else pa.int64()
             return (Cell(name, wide, "sum", self.column),)
+        if not _is_number(kind):
+            return (ExtremeCell(name, kind, self.column or "", self.kind == "max"),)
         return (Cell(name, kind, "min" if self.kind == "min" else "max", self.column),)
 
     def output_field(self, name: str, schema: pa.Schema) -> pa.Field:
         """The output column."""
         if self.kind == "mean":
             return pa.field(name, pa.float64())
-        return pa.field(name, self.cells(name, schema)[0].type)
+        return pa.field(name, self.cells(name, schema)[0].fields[0].type)
 
     def output(self, name: str, state: pa.RecordBatch) -> pa.Array:
         """The output column of rows of state."""
@@ -47,18 +51,28 @@ class Aggregate:
         return pc.divide(state.column(f"{name}.sum"), pc.if_else(pc.equal(count, 0), None, count.cast(pa.float64())))
 
     def _type_in(self, schema: pa.Schema) -> pa.DataType:
-        index = schema.get_field_index(self.column)
-        if index < 0:
-            raise BadInput(
-                f"there is no column {self.column!r} to take the {self.kind} of: the stream has {', '.join(schema.names)}"
-            )
-        kind = schema.field(index).type
-        temporal = pa.types.is_timestamp(kind) or pa.types.is_date32(kind)
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or (temporal and self.kind in {"min", "max"}):
+        kind = column_type(schema, self.column, self.kind)
+        fits = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if fits or (pa.types.is_decimal128(kind) and self.kind == "sum"):
+            return kind
+        if self.kind in {"min", "max"} and not pa.types.is_nested(kind):
             return kind
         raise BadInput(
             f"the {self.kind} of column {self.column!r} ({kind}) is not available: cast it to a number or use state_machine"
         )
+
+
+def column_type(schema: pa.Schema, column: str | None, kind: str) -> pa.DataType:
+    """The type of a column; BadInput where there is none of this name."""
+    index = schema.get_field_index(column)
+    if index < 0:
+        raise BadInput(f"there is no column {column!r} to take the {kind} of: the stream has {', '.join(schema.names)}")
+    return schema.field(index).type
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    temporal = pa.types.is_timestamp(kind) or pa.types.is_date32(kind)
+    return bool(temporal or pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def count(column: str | None = None) -> Aggregate:
@@ -67,17 +81,17 @@ def count(column: str | None = None) -> Aggregate:
 
 
 def sum_of(column: str) -> Aggregate:
-    """The sum of a numeric column; null while there is no value, as in Spark."""
+    """The sum of a column of numbers or decimals; null while there is no value, as in Spark."""
     return Aggregate("sum", column)
 
 
 def min_of(column: str) -> Aggregate:
-    """The least value of a numeric, date or timestamp column."""
+    """The least value of a column: numbers, dates, times, strings, decimals, booleans, bytes."""
     return Aggregate("min", column)
 
 
 def max_of(column: str) -> Aggregate:
-    """The greatest value of a numeric, date or timestamp column."""
+    """The greatest value of a column: numbers, dates, times, strings, decimals, booleans, bytes."""
     return Aggregate("max", column)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,8 @@ from whimbrel.state.hashing import hash_keys
 from whimbrel.state.ledger import TableSpec
 from whimbrel.state.postdated import BIN, TIME, PostDated, postdated_spec
 
-Output = pa.RecordBatch | pa.Table | None | list[Any]
+Output: TypeAlias = Any
+"""An Arrow RecordBatch or Table, a list of them, or None."""
 Step = Callable[["BinsContext"], Output]
 POST_DATED = "post-dated"
 

@@ -138,7 +138,7 @@ class StreamJoin(Operator):
         if self._within is None:
             return owner, places
         mine = micros_of(new.batch.column(self._inputs[side].time)).to_numpy()[owner]
-        theirs = micros_of(others.rows.read(places, [self._inputs[1 - side].time]).column(0)).to_numpy()
+        theirs = micros_of(others.rows.read(places, [self._inputs[1 - side].time or ""]).column(0)).to_numpy()
         apart = theirs - mine if side == 0 else mine - theirs
         near = (apart >= self._within.earliest_us) & (apart <= self._within.latest_us)
         return owner[near], places[near]

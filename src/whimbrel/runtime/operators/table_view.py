@@ -7,7 +7,7 @@ always lies in the bin of its routing key and moves with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ from whimbrel.state.hashing import KeyHashes, hash_keys, rehash
 from whimbrel.state.ledger import TableSpec
 from whimbrel.state.table import KeyedTable
 
-Batch = pa.RecordBatch | pa.Table
+Batch: TypeAlias = Any
+"""An Arrow RecordBatch or Table."""
 
 
 class TableView:
