@@ -31,7 +31,25 @@ _HOMES = {
     "variance_of": _VALUES,
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = [
+    "WhimbrelError",
+    "__version__",
+    "approx_count_distinct",
+    "collect",
+    "collect_set",
+    "count",
+    "count_distinct",
+    "first_of",
+    "job",
+    "last_of",
+    "max_of",
+    "mean_of",
+    "min_of",
+    "stddev_of",
+    "sum_of",
+    "top",
+    "variance_of",
+]
 
 
 def __getattr__(name: str) -> Any:
