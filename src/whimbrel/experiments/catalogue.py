@@ -26,6 +26,7 @@ MODULES = (
     "placement_churn",
     "placement_server_churn",
     "placement_rates",
+    "placement_beyond",
 )
 """Modules of this room, in the order of ``experiment list``."""
 

@@ -28,7 +28,7 @@ def partition(pieces: Pieces, rates: Floats, limits: Integers, seed: int) -> Int
 
     solver = _initializer()
     mtkahypar.set_seed(seed)
-    context = solver.context_from_preset(mtkahypar.PresetType.DEFAULT)
+    context = solver.context_from_preset(mtkahypar.PresetType.QUALITY)
     context.set_partitioning_parameters(len(limits), 0.03, mtkahypar.Objective.KM1)
     context.set_individual_target_block_weights(limits.tolist())
     context.logging = False

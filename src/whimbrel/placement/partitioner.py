@@ -44,6 +44,10 @@ class Effort:
         return max(self.least, min(self.most, self.per_piece * pieces))
 
 
+EFFORTS = {"own": Effort(), "mtkahypar": Effort(per_piece=200, hot=0.1, cold=0.05)}
+"""How to anneal after each start: a partition is near its best already, and much heat would only spoil it."""
+
+
 def place_by_partitioner(
     instance: PlacementInstance, rng: np.random.Generator, solver: str = "auto", effort: Effort | None = None
 ) -> tuple[Integers, str]:
@@ -53,7 +57,7 @@ def place_by_partitioner(
     types = merge_types(instance)
     used = _solver_named(solver)
     pieces, server, used = _start(instance, types, limits, rng, used)
-    effort = effort or Effort()
+    effort = effort or EFFORTS[used]
     if len(pieces.weight):
         server = anneal(
             pieces, instance.rates, limits, server, effort.proposals(len(pieces.weight)), effort.hot, effort.cold,
