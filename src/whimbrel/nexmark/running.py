@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from whimbrel.model.assignment import Assignment
 from whimbrel.model.errors import BadInput, OperatorFailed
+from whimbrel.model.plan import Plan
 from whimbrel.nexmark.arrivals import end_of_input, lateness_ms, read_events, write_epochs
 from whimbrel.nexmark.queries import MIGRATABLE, migratable_query
 from whimbrel.nexmark.results import write_result
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from whimbrel.model.plan import Plan
     from whimbrel.runtime.job import Job
 
 EVENTS_PER_EPOCH = 100_000
@@ -163,12 +163,7 @@ class _Ride:
         if epoch in self._wanted.rescale:
             ours.apply(_plan(ours, self._wanted.rescale[epoch]), pacing=self._wanted.pacing)
         if epoch in self._wanted.shuffle:
-            slots = ours.board.assignment().active_slots
-            chance = np.random.default_rng(self._wanted.shuffle[epoch])
-            owners = chance.choice(np.array(slots), self._wanted.bins).tolist()
-            from whimbrel.migration import Pacing
-
-            ours.board.post_target(Assignment(tuple(owners)), Pacing.of(self._wanted.pacing))
+            ours.apply(_shuffled(ours, self._wanted.shuffle[epoch]), pacing=self._wanted.pacing)
 
 
 def _plan(ours: Job, slots: int) -> Plan:
@@ -176,6 +171,15 @@ def _plan(ours: Job, slots: int) -> Plan:
     scattered = ours.board.assignment().intervals(slots) is None
     plan = ours.plan(slots=slots, planner="any-map" if scattered else "ssm")
     return plan if plan.feasible else ours.plan(slots=slots, planner="even")
+
+
+def _shuffled(ours: Job, seed: int) -> Plan:
+    """Every bin to a random one of the active slots: no plan that anybody wants, and one that must not matter."""
+    current = ours.board.assignment()
+    slots = current.active_slots
+    owners = np.random.default_rng(seed).choice(np.array(slots), current.bins).tolist()
+    unknown = dict.fromkeys(("tau", "cost", "gain", "lower_bound", "limit", "max_load", "hash_cost", "seconds"), 0)
+    return Plan("shuffle", True, len(slots), current=current, target=Assignment(tuple(owners)), **unknown)
 
 
 def _files_read(query: StreamingQuery) -> int:
