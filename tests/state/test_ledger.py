@@ -404,3 +404,27 @@ def test_a_full_disk_costs_the_copy_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setattr("whimbrel.state.area.Area._take_room", full)
     counting(slot, 1, range(1000, 9000))
     assert content(slot.open().table("counts")) == {**expected, **dict.fromkeys(range(1000, 9000), (1, "x" * 20))}
+
+
+def test_an_epoch_that_changes_most_rows_writes_pages_and_no_journal_and_deleted_rows_stay_away(monkeypatch):
+    monkeypatch.setattr("whimbrel.state.ledger.JOURNAL_BYTES_SPARED", 0)
+    dense_epochs = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        slot, expected = Slot(None, page_bytes=600), {}
+        for epoch in range(14):
+            ledger = slot.open()
+            if epoch == 0:
+                ledger.adopt(range(1 << BITS), 0)
+            assert content(ledger.table("counts")) == expected
+            touched = rng.choice(200, int(rng.choice([3, 190])), replace=False)
+            gone = [k for k in expected if rng.random() < 0.2]
+            drop(ledger.table("counts"), gone)
+            values = {int(k): (epoch, f"v{epoch}") for k in touched}
+            put(ledger.table("counts"), values)
+            expected = {k: v for k, v in expected.items() if k not in gone} | values
+            held = len(expected)
+            ledger.commit(epoch)
+            slot.backend.keep()
+            dense_epochs += epoch > 0 and len(touched) >= 0.4 * held
+    assert dense_epochs > 20

@@ -84,9 +84,14 @@ def to_bytes(blocks: Sequence[Block]) -> bytes:
     for block in blocks:
         if len(block.rows) or len(block.removed):
             parts.append(_HEAD.pack(block.table, *block.rows.shape, len(block.values), len(block.removed)))
-            parts += [block.rows.tobytes(), block.values.tobytes()]
+            parts += [_by_byte(block.rows).tobytes(), block.values.tobytes()]
             parts += [block.removed.first.tobytes(), block.removed.second.tobytes()]
     return b"".join(parts)
+
+
+def _by_byte(rows: Words) -> npt.NDArray[np.uint8]:
+    # All first bytes, then all second bytes, …: neighbours are alike then, and a compressor finds it.
+    return np.ascontiguousarray(rows.view(np.uint8).T)
 
 
 def from_bytes(data: bytes, start: int = 0, stop: int | None = None) -> list[Block]:
@@ -95,7 +100,8 @@ def from_bytes(data: bytes, start: int = 0, stop: int | None = None) -> list[Blo
     while at < stop:
         table, count, width, words, removed = _HEAD.unpack_from(data, at)
         at += _HEAD.size
-        rows = np.frombuffer(data, np.int64, count * width, at).reshape(count, width)
+        shuffled = np.frombuffer(data, np.uint8, count * width * 8, at).reshape(width * 8, count)
+        rows = np.ascontiguousarray(shuffled.T).view(np.int64).reshape(count, width)
         values = np.frombuffer(data, np.int64, words, at + rows.nbytes)
         at += rows.nbytes + values.nbytes
         first = np.frombuffer(data, np.uint64, removed, at)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from whimbrel.model import Damaged
 from whimbrel.state.backend import Backend
@@ -25,7 +26,9 @@ from whimbrel.state.table import KeyedTable
 
 Mask = npt.NDArray[np.bool_]
 
-_EPOCH = struct.Struct("<q")
+_EPOCH = struct.Struct("<qq")
+# Every byte that crosses to the state store costs far more there than its compression costs here.
+_CODEC = pa.Codec("lz4_raw")
 
 
 def journal_key(number: int) -> int:
@@ -40,13 +43,14 @@ def page_key(number: int) -> int:
 
 def seal_value(kind: str, epoch: int, blocks: bytes) -> bytes:
     """A journal entry or a page, written in this epoch."""
-    return seal_frame(kind, _EPOCH.pack(epoch) + blocks)
+    return seal_frame(kind, _EPOCH.pack(epoch, len(blocks)) + _CODEC.compress(blocks, asbytes=True))
 
 
 def open_value(kind: str, data: bytes, where: str) -> tuple[int, list[Block]]:
     """The epoch and the blocks of a journal entry or a page. Raises Damaged."""
     payload = open_frame(kind, data, where)
-    return _EPOCH.unpack_from(payload)[0], from_bytes(payload, _EPOCH.size)
+    epoch, length = _EPOCH.unpack_from(payload)
+    return epoch, from_bytes(_CODEC.decompress(payload[_EPOCH.size :], length, asbytes=True)) if length else []
 
 
 def rebuild(head: Head, backend: Backend, tables: Sequence[KeyedTable], where: str) -> None:
@@ -107,7 +111,8 @@ def _counts(head: Head, hashes: KeyHashes, epochs: int | npt.NDArray[np.int64]) 
 
 def _replay(head: Head, entries: dict[int, bytes], tables: Sequence[KeyedTable], where: str) -> None:
     found: list[list[tuple[int, Block]]] = [[] for _ in tables]
-    for number in range(head.journal_first, head.journal_next):
+    # An entry before every page's position says nothing new, and may speak of rows that a page has dropped since.
+    for number in range(max(head.journal_first, head.pages.position), head.journal_next):
         if number not in entries:
             raise Damaged(f"journal entry {number} of {where} is missing: restart from an earlier checkpoint")
         epoch, blocks = open_value("journal", entries[number], f"journal entry {number} of {where}")

@@ -31,6 +31,7 @@ from whimbrel.state.pages import SizeMap
 from whimbrel.state.table import KeyedTable
 
 Bins = Sequence[int] | npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
 Result = TypeVar("Result")
 
 JOURNAL_BYTES_SPARED = 1 << 18
@@ -42,6 +43,8 @@ VALUE_BYTES_LEAST = 1 << 10
 FRAME_BYTES_MAX = 256
 """More than what a frame and the heads of its blocks add to their content."""
 _REWRITE_SHARE = 0.75
+_DENSE_SHARE = 0.4
+_BYTES_PER_ROW_GUESS = 32
 
 
 class SlotLedger:
@@ -206,10 +209,14 @@ class SlotLedger:
             raise BadInput(f"epoch {epoch} cannot follow epoch {head.epoch}: epochs only grow")
         self._check_owned()
         head.since[sorted(self._fresh_bins)] = epoch
-        entries = self._write_journal(epoch)
-        self._turn_pages(epoch, sum(len(entry) for entry in entries))
-        self._drop_entries(len(entries))
-        head.link(epoch, entries)
+        changed = [table.take_changed() for table in self.tables]
+        if self._is_dense(changed):
+            written = self._write_all_pages(epoch)
+        else:
+            written = self._write_journal(epoch, changed)
+            self._turn_pages(epoch, sum(len(entry) for entry in written))
+        self._drop_entries(len(written))
+        head.link(epoch, written)
         self._backend.put_head(head.seal())
         for table in self.tables:
             table.removed.clear()
@@ -233,20 +240,34 @@ class SlotLedger:
                     f"table {spec.name!r} has rows of bin {strays[0]}, which this slot does not own: adopt it"
                 )
 
-    def _write_journal(self, epoch: int) -> list[bytes]:
+    def _is_dense(self, changed: Sequence[Rows]) -> bool:
+        # When much of the state changed, writing all of it once is cheaper than a journal that is then folded into pages.
+        touched = sum(map(len, changed))
+        held = sum(table.count for table in self.tables)
+        return touched * _BYTES_PER_ROW_GUESS > JOURNAL_BYTES_SPARED and touched >= _DENSE_SHARE * held
+
+    def _write_all_pages(self, epoch: int) -> list[bytes]:
+        sizes = SizeMap(self.state_bytes()["total"], self._head.bits)
+        self._head.credit, self._head.pages.hand = 0.0, 0
+        written: list[bytes] = []
+        while not written or self._head.pages.hand:
+            written.append(self._write_page(*self._head.pages.next_piece(sizes, self._page_bytes), epoch))
+        return written
+
+    def _write_journal(self, epoch: int, changed: Sequence[Rows]) -> list[bytes]:
         entries = []
-        for payload in self._journal_payloads():
+        for payload in self._journal_payloads(changed):
             entry = seal_value("journal", epoch, payload)
             self._backend.put(journal_key(self._head.journal_next), entry)
             self._head.journal_sizes.append(len(entry))
             entries.append(entry)
         return entries
 
-    def _journal_payloads(self) -> list[bytes]:
+    def _journal_payloads(self, changed: Sequence[Rows]) -> list[bytes]:
         room = self._value_bytes_max - FRAME_BYTES_MAX
         payloads: list[list[Block]] = [[]]
         left = room
-        for block in self._changes(room):
+        for block in self._changes(changed, room):
             size = block.rows.nbytes + block.values.nbytes + 16 * len(block.removed) + 40
             if size > left and payloads[-1]:
                 payloads.append([])
@@ -255,12 +276,12 @@ class SlotLedger:
             left -= size
         return [payload for payload in map(to_bytes, payloads) if payload]
 
-    def _changes(self, bytes_max: int) -> list[Block]:
+    def _changes(self, changed: Sequence[Rows], bytes_max: int) -> list[Block]:
         blocks = []
-        for number, table in enumerate(self.tables):
+        for number, (table, rows) in enumerate(zip(self.tables, changed, strict=True)):
             for removed in _runs(self._truly_removed(table), bytes_max // 16):
                 blocks.append(pack_block(number, table, np.empty(0, np.int64), removed))
-            for run in split_rows(table, table.take_changed(), bytes_max):
+            for run in split_rows(table, rows, bytes_max):
                 blocks.append(pack_block(number, table, run, no_hashes()))
         return blocks
 
@@ -286,14 +307,14 @@ class SlotLedger:
             low, high = head.pages.next_piece(sizes, self._page_bytes)
             if head.credit < sizes.between(low, high):
                 return
-            head.credit -= self._write_page(low, high, epoch)
+            head.credit -= len(self._write_page(low, high, epoch))
 
     def _journal_is_long(self) -> bool:
         head = self._head
         needed = head.journal_sizes[max(0, head.pages.position - head.journal_first) :]
         return sum(needed) > min(JOURNAL_BYTES_SPARED, self._page_bytes) or len(needed) > JOURNAL_ENTRIES_MAX
 
-    def _write_page(self, low: int, high: int, epoch: int) -> int:
+    def _write_page(self, low: int, high: int, epoch: int) -> bytes:
         blocks = [pack_block(n, table, table.scan_range(low, high), no_hashes()) for n, table in enumerate(self.tables)]
         data = seal_value("page", epoch, to_bytes(blocks))
         if len(data) > self._value_bytes_max and low < high:
@@ -302,7 +323,7 @@ class SlotLedger:
         self._backend.put(page_key(number), data)
         for other in free:
             self._backend.remove(page_key(other))
-        return len(data)
+        return data
 
     def _drop_entries(self, added: int) -> None:
         head = self._head
