@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.placement import oracles
 from tests.placement.instances import instances, plain
+
 from whimbrel.placement import CannotPlace, PlacementInstance, faults_of, place
 from whimbrel.placement.catalogue import OFFLINE
 from whimbrel.placement.incremental_cost import place_by_incremental_cost

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.placement import oracles
 from tests.placement.instances import instances, plain
+
 from whimbrel.placement import CannotPlace, faults_of, generate_instance, place
 from whimbrel.placement.arrivals import prepare_arrivals
 from whimbrel.placement.catalogue import ONLINE

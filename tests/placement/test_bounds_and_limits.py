@@ -1,0 +1,80 @@
+"""Limits are exact, bounds hold, and what cannot be placed is said to be so."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.placement import oracles
+from tests.placement.instances import instances, plain
+
+from whimbrel.placement import CannotPlace, PlacementInstance, generate_instance, place
+from whimbrel.placement.bounds import lower_bound
+from whimbrel.placement.capacity import absolute_slack, offline_limits, online_limits, switch_over_work
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(uneven=True))
+def test_limits_are_the_floor_of_the_exact_ratio(instance):
+    _, _, work, capacities = plain(instance)
+    assert offline_limits(instance).tolist() == oracles.offline_limits(sum(work), capacities, instance.nu)
+    wanted = [oracles.online_limit(sum(work), c, sum(capacities), instance.nu, instance.alpha) for c in capacities]
+    assert online_limits(instance).tolist() == wanted
+
+
+def test_a_limit_that_floats_would_miss_by_one_is_met():
+    instance = PlacementInstance.of([1.0], [[0]] * 100, 11, nu="0.1")
+    assert offline_limits(instance).tolist() == [10] * 11
+
+
+@settings(max_examples=80, deadline=None)
+@given(instance=instances(most_queries=6, most_servers=3, uneven=True))
+def test_the_lower_bound_never_exceeds_the_optimum(instance):
+    rates, queries, work, _ = plain(instance)
+    limits = offline_limits(instance)
+    best = oracles.optimum(rates, queries, work, limits.tolist())
+    if best is not None:
+        assert lower_bound(instance, limits) <= best * (1 + 1e-9)
+
+
+def test_the_sharing_bound_beats_counting_where_popular_sources_meet():
+    queries = [[i, j] for i in range(5) for j in range(i) for _ in range(4)]
+    instance = PlacementInstance.of([1] * 5, queries, 2, nu=0)
+    counting = 5
+    assert lower_bound(instance, offline_limits(instance)) == pytest.approx(40 * 2 / 12)
+    assert 40 * 2 / 12 > counting
+
+
+def test_the_bound_is_met_where_groups_are_separate():
+    instance = PlacementInstance.of([1, 2, 3], [[0]] * 5 + [[1]] * 5 + [[2]] * 5, 3, nu=0)
+    found = place(instance, "partitioner", np.random.default_rng(0), {"solver": "own"})
+    assert found.cost == found.lower_bound == 6
+    assert found.gap == 0
+
+
+def test_too_little_room_is_an_answer_with_the_slack_that_would_do():
+    instance = PlacementInstance.of([1], [[0]] * 3, 2, nu=0, alpha=0)
+    for algorithm in ("ic", "mms", "mqp", "off-rand", "partitioner", "least-cost", "on-rand"):
+        with pytest.raises(CannotPlace) as refusal:
+            place(instance, algorithm, np.random.default_rng(0))
+        assert refusal.value.smallest_nu == pytest.approx(1 / 3)
+    enough = PlacementInstance.of([1], [[0]] * 3, 2, nu=refusal.value.smallest_nu, alpha=0)
+    assert place(enough, "ic", np.random.default_rng(0)).max_load == 2
+
+
+def test_the_switch_over_is_where_both_limits_meet():
+    instance = PlacementInstance.of([1], [[0]] * 10, 4, nu="0.05", alpha=10)
+    assert switch_over_work(instance) == Fraction(10 * 4 * 20)
+    assert absolute_slack(100, 0.05, 0.01) > 100 / 0.1
+
+
+def test_a_type_order_changes_the_traffic_and_is_reported():
+    instance = generate_instance(20_000, 2.0, 2, 50, np.random.default_rng(1))
+    costs = {}
+    for order in ("larger-first", "random", "rarest-first"):
+        found = place(instance, "ic", np.random.default_rng(1), {"order": order})
+        costs[order] = found.cost
+        assert found.details["order"] == order
+    assert costs["rarest-first"] < costs["larger-first"] < costs["random"]

@@ -1,0 +1,93 @@
+"""Queries and servers that come and go: the running figures equal a recount, and settling moves at most one a step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from whimbrel.model import BadInput
+from whimbrel.placement import generate_instance, place
+from whimbrel.placement.churn import ARRIVE, DEPART, arrivals_only, draw_events, lifetimes_of
+from whimbrel.placement.result import traffic_of_live
+from whimbrel.placement.simulation import RULES, simulate
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_running_figures_equal_a_recount_after_queries_and_servers_came_and_went(rule):
+    events = draw_events(3000, rng(), mean_lifetime=400, server_period=60)
+    instance = generate_instance(events.arrivals, 2.0, 2, 6, rng(2), rates="random")
+    course = simulate(instance, events, rule, rng(3))
+    live = course.server >= 0
+    departed = set(events.subject[events.kind == DEPART].tolist())
+    assert set(np.flatnonzero(~live[: events.arrivals]).tolist()) == departed
+    assert course.column("live")[-1] == live.sum()
+    assert course.column("traffic")[-1] == pytest.approx(traffic_of_live(instance, course.server))
+    assert course.column("max_load")[-1] == np.bincount(course.server[live]).max()
+    read = np.unique(np.concatenate([instance.row(q) for q in np.flatnonzero(live)]))
+    assert course.column("used_rate")[-1] == pytest.approx(instance.rates[read].sum())
+    assert course.forced > 0
+
+
+@pytest.mark.parametrize("rule", ["least-cost", "least-source", "least-qt"])
+def test_without_departures_the_simulator_places_as_place_does(rule):
+    instance = generate_instance(2000, 2.0, 2, 9, rng(5))
+    course = simulate(instance, arrivals_only(2000), rule, rng())
+    assert course.server.tolist() == place(instance, rule, rng()).server.tolist()
+
+
+@pytest.mark.parametrize("mean_lifetime", [None, 4000])
+def test_settling_beats_least_cost_by_eight_percent_at_equal_balance_with_one_move_per_arrival(mean_lifetime):
+    events = draw_events(20_000, rng(7), mean_lifetime=mean_lifetime)
+    instance = generate_instance(events.arrivals, 2.0, 2, 20, rng(8))
+    plain = simulate(instance, events, "least-cost", rng(9))
+    tight = replace(instance, nu=Fraction(1, 200), alpha=Fraction(2))
+    settled = simulate(tight, events, "settling", rng(9))
+    assert settled.replication_factors()[-1] <= 0.92 * plain.replication_factors()[-1]
+    assert settled.settled <= events.arrivals
+    assert settled.imbalances()[-1] <= plain.imbalances()[-1] + 0.02
+
+
+def test_a_departed_query_leaves_no_trace():
+    events = draw_events(500, rng(3), mean_lifetime=3)
+    instance = generate_instance(events.arrivals, 2.0, 2, 4, rng(4))
+    course = simulate(instance, events, "least-cost", rng(5))
+    assert course.column("live")[-1] < 20
+    assert course.column("traffic")[-1] == traffic_of_live(instance, course.server)
+
+
+def test_departures_come_after_arrivals_and_lifetimes_have_their_mean():
+    events = draw_events(2000, rng(6), mean_lifetime=50)
+    born = {q: s for q, s, k in zip(events.subject, events.step, events.kind) if k == ARRIVE}
+    assert all(s > born[q] for q, s, k in zip(events.subject, events.step, events.kind) if k == DEPART)
+    for law in ("exponential", "pareto"):
+        assert lifetimes_of(400_000, 100.0, law, 2.5, rng()).mean() == pytest.approx(100, rel=0.03)
+
+
+def test_the_last_server_never_goes():
+    events = draw_events(400, rng(1), mean_lifetime=None, server_period=1)
+    instance = generate_instance(events.arrivals, 2.0, 2, 1, rng(2))
+    course = simulate(instance, events, "least-cost", rng(3))
+    assert course.column("servers").min() >= 1
+    assert course.column("live")[-1] == events.arrivals
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"steps": 0}, {"lifetimes": "eternal"}, {"mean_lifetime": 0.0}, {"server_period": 0}, {"arrival_rate": 0}]
+)
+def test_impossible_churn_is_refused(wrong):
+    with pytest.raises(BadInput):
+        draw_events(**{"steps": 10, "rng": rng(), **wrong})
+
+
+def test_unequal_work_is_refused_by_the_simulator():
+    instance = generate_instance(10, 2.0, 2, 2, rng())
+    uneven = replace(instance, work=np.arange(1, 11))
+    with pytest.raises(BadInput, match="work 1"):
+        simulate(uneven, arrivals_only(10), "least-cost", rng())
