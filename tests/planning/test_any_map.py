@@ -57,3 +57,20 @@ def test_scaling_out_a_skewed_load_stays_within_two_points_of_the_bound(seed: in
     assert not faults_of(answer, load)
     assert answer.cost - answer.lower_bound <= 0.02 * sum(load.state)
     assert not contiguous.feasible or answer.cost < contiguous.cost
+
+
+def test_anywhere_never_moves_more_than_contiguous_and_never_fails_where_cuts_exist() -> None:
+    random = np.random.default_rng(12)
+    for _ in range(60):
+        bins = int(random.integers(26, 60))
+        load = Load(tuple(random.integers(1, 60, bins).tolist()), tuple(random.integers(0, 60, bins).tolist()))
+        slots, start = int(random.integers(2, 9)), Assignment.even(bins, int(random.integers(1, 9)))
+        contiguous = plan("ssm", load, start, slots, 0.1)
+        answer = plan("any-map", load, start, slots, 0.1)
+        assert not contiguous.feasible or (answer.feasible and answer.cost <= contiguous.cost)
+        if not answer.feasible:
+            assert plan("any-map", load, start, slots, answer.smallest_tau).feasible
+        scattered = Assignment(tuple(int(s) for s in random.integers(0, 5, bins)))
+        refused = plan("any-map", load, scattered, slots, 0.0)
+        if not refused.feasible:
+            assert plan("any-map", load, scattered, slots, refused.smallest_tau).feasible

@@ -13,9 +13,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 
+import numpy as np
+
 from whimbrel.model import Load
 from whimbrel.model.limit import exact
-from whimbrel.planning.instance import Instance, plain
+from whimbrel.planning.instance import Instance, Integers, plain
 
 
 def intervals_needed(prefix: Sequence[int], limit: int, enough: int) -> int:
@@ -52,6 +54,24 @@ def smallest_limit(work: Sequence[int], slots: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def greedy_parts(reach: Integers, slots: int) -> Integers | None:
+    """The part of each bin when cuts fall as far right to left as ``reach`` allows; None where ``slots`` are too few.
+
+    >>> greedy_parts(np.array([0, 0, 1, 1, 3]), slots=3)
+    array([0, 1, 1, 2])
+    """
+    part_of_bin = np.zeros(len(reach) - 1, np.int64)
+    x = len(part_of_bin)
+    cuts = []
+    while x > 0 and len(cuts) < slots:
+        x = int(reach[x])
+        cuts.append(x)
+    if x > 0:
+        return None
+    part_of_bin[[cut for cut in cuts if cut > 0]] = 1
+    return np.cumsum(part_of_bin)
 
 
 def tau_for(limit: Fraction, total_work: Fraction, slots: int) -> float:

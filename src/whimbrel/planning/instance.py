@@ -118,6 +118,11 @@ class Instance:
         return found
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether every slot's bins are contiguous now."""
+        return self.current.intervals(0) is not None
+
+    @property
     def boundaries(self) -> Integers:
         """The positions between the current intervals, with 0 and m."""
         return np.array([lower for lower, _, _ in self.intervals_in_order] + [self.load.bins], np.int64)

@@ -104,15 +104,14 @@ def _difference(total: Number, cost: Number) -> Number:
 
 def contiguous_infeasible(instance: Instance) -> Proposal:
     """The answer "it cannot be done" of every planner on intervals, with the smallest tau that works."""
-    smallest = None if instance.capacities else feasibility.smallest_tau(instance)
+    smallest = _tau_that_works(instance)
     heaviest = max(range(instance.load.bins), key=lambda b: instance.load.work[b])
     shown = f"{float(instance.limit.value):g}"
     if instance.load.work[heaviest] > instance.limit.value:
         reason = f"bin {heaviest} alone carries {instance.load.work[heaviest]:g} of work, over the limit {shown}"
     else:
         reason = f"no {instance.slots} intervals keep the limit {shown}"
-    if smallest is not None:
-        reason += f"; the smallest tau that works is {smallest:.6g}"
+    reason += f"; the smallest tau that works is {smallest:.6g}"
     return Proposal(None, reason=reason, smallest_tau=smallest)
 
 
@@ -147,12 +146,34 @@ def _refuse_capacities(planner: str, instance: Instance) -> None:
 
 def _any_map(instance: Instance) -> Proposal:
     target, bound = any_map.any_map(instance)
+    contiguous = None if target is not None and instance.cost_of(target) <= bound else _cut(instance)
+    if contiguous is not None and (target is None or instance.cost_of(contiguous) < instance.cost_of(target)):
+        target = contiguous
     if target is not None:
         return Proposal(target, bound)
-    heaviest = max(instance.load.work)
-    tau = feasibility.smallest_tau(instance)
+    heaviest, tau = max(instance.load.work), _tau_that_works(instance)
     reason = f"no packing under the limit {float(instance.limit.value):g} was found; the heaviest bin is {heaviest:g}"
     return Proposal(None, reason=f"{reason}; tau {tau:.6g} works for certain", smallest_tau=tau)
+
+
+def _cut(instance: Instance) -> Assignment | None:
+    """A plan by cuts: bins that may go anywhere never need to move more than contiguous ones."""
+    if instance.capacities:
+        return None
+    if instance.is_contiguous:
+        intervals = ssm.solve(instance)
+        return None if intervals is None else ssm.target_of(instance, intervals)
+    part_of_bin = feasibility.greedy_parts(ssm.reach_within(instance), instance.slots)
+    return None if part_of_bin is None else even.matched(instance, part_of_bin, int(part_of_bin[-1]) + 1)
+
+
+def _tau_that_works(instance: Instance) -> float:
+    """The smallest tau at which a contiguous plan exists; within 1e-6 with slots of unequal capacity."""
+    if not instance.capacities:
+        return feasibility.smallest_tau(instance)
+    from whimbrel.planning.ssm_capacities import tau_for_capacities
+
+    return tau_for_capacities(instance)
 
 
 def _mtm(

@@ -11,6 +11,7 @@ slots, not for hundreds of different ones.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -45,6 +46,22 @@ def solve_capacities(instance: Instance) -> Assignment | None:
     best = _fill(reach, state, boundaries, kinds_of_old, counts, strides, instance.slots)
     found = _trace(best, reach, state, boundaries, kinds_of_old, counts, strides)
     return None if found[0][-1] != 0 else _target(instance, kind_of, *found)
+
+
+def tau_for_capacities(instance: Instance) -> float:
+    """A tau that works, at most 1e-6 above the smallest one. Contiguity of the current assignment plays no part."""
+    start = Assignment.even(instance.load.bins, min(instance.old_slots, instance.load.bins))
+    asked = replace(instance, current=start, current_slots=instance.old_slots, fixed_limit=None)
+    low, high = 0.0, 1.0
+    while solve_capacities(replace(asked, tau=high)) is None:
+        low, high = high, 2 * high
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if solve_capacities(replace(asked, tau=middle)) is None:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _reach(instance: Instance, limit: Fraction) -> Integers:
