@@ -27,6 +27,7 @@ from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
 from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
+from whimbrel.nexmark.events.chance import Integers
 from whimbrel.nexmark.events.generator import CHUNK, generate
 from whimbrel.nexmark.events.rules import Rules
 from whimbrel.nexmark.events.schedule import Schedule
@@ -34,7 +35,7 @@ from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
 from whimbrel.nexmark.streams import spark_schema
 
 Offset = dict[str, Any]
-_NAMES = "kind events rate eventRate shape high period trace traceRow traceColumn perEpoch partitions seed outOfOrder"
+_NAMES = "kind events rate eventRate shape high period trace traceRow traceColumn perEpoch preload partitions seed outOfOrder"
 OPTIONS = tuple(_NAMES.split())
 """The options that the source understands; Spark hands them over in any letter case."""
 
@@ -52,6 +53,7 @@ class Plan:
     events: int | None
     schedule: Schedule | None
     per_epoch: int | None
+    preload: int
     partitions: int
     rules: Rules
 
@@ -75,7 +77,20 @@ class Plan:
         schedule = _schedule(given)
         if schedule is None and (events is None or per_epoch is None):
             raise BadInput("the nexmark source needs a rate, or both events and perEpoch")
-        return Plan(kind, events, schedule, per_epoch, _whole(given, "partitions", 2, 1) or 2, rules)
+        return Plan(
+            kind,
+            events,
+            schedule,
+            per_epoch,
+            _whole(given, "preload", 0, 0) or 0,
+            _whole(given, "partitions", 2, 1) or 2,
+            rules,
+        )
+
+    def due_us(self, positions: Integers) -> Integers:
+        """Microseconds after the start at which events are due; the preload is due at the start."""
+        assert self.schedule is not None
+        return self.schedule.due_us(np.maximum(positions - self.preload, 0))
 
 
 def _whole(given: Mapping[str, str], name: str, default: int | None, least: int) -> int | None:
@@ -170,7 +185,11 @@ class NexmarkReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         """Every event that is due by now, within the limit and the stream's end."""
         schedule, begun = self._plan.schedule, int(start["events"])
-        until = self._last if schedule is None else schedule.due_by(self._clock_us() - int(start["started_us"]))
+        until = (
+            self._last
+            if schedule is None
+            else self._plan.preload + schedule.due_by(self._clock_us() - int(start["started_us"]))
+        )
         assert until is not None
         if isinstance(limit, ReadMaxRows):
             until = min(until, begun + limit.max_rows)
@@ -201,6 +220,6 @@ def _batch(plan: Plan, first: int, count: int, started_us: int) -> pa.RecordBatc
     number = pa.array(first + positions)
     due = pa.nulls(len(positions), TIME)
     if plan.schedule is not None:
-        due = pa.array(started_us + plan.schedule.due_us(first + positions)).cast(TIME)
+        due = pa.array(started_us + plan.due_us(first + positions)).cast(TIME)
     fields = [*schema, pa.field("number", pa.int64()), pa.field("due", TIME)]
     return pa.RecordBatch.from_arrays([*rows.columns, number, due], schema=pa.schema(fields))

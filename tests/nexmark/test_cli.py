@@ -1,0 +1,51 @@
+"""The commands of the nexmark group: their answers and their refusals. Running a query is tested with Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from whimbrel.cli.app import load_commands
+from whimbrel.cli.nexmark import _parse_rescale
+from whimbrel.model import BadInput
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(load_commands(), ["nexmark", *arguments])
+
+
+def test_generate_prints_one_json_object_and_writes_three_folders(tmp_path):
+    found = invoke("generate", "--events", "500", "--out", str(tmp_path), "--format", "parquet", "--json")
+    assert found.exit_code == 0
+    answer = json.loads(found.stdout)
+    assert (answer["person"], answer["auction"], answer["bid"]) == (10, 30, 460)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["auction", "bid", "person"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lesson"),
+    [
+        (["run", "q77", "--events", ".", "--out", "o"], "no query 'q77'"),
+        (["run", "q5", "--events", "nowhere", "--out", "o"], "no such file"),
+        (["run", "q5", "--events", ".", "--out", "o", "--window", "soon"], "no duration"),
+        (["run", "q5", "--events", ".", "--out", "o", "--window", "1 second", "--slide", "2 seconds"], "exceeds"),
+        (["run", "q5", "--events", ".", "--out", "o", "--rescale", "3"], "EPOCH:SLOTS"),
+        (["run", "q5", "--events", ".", "--out", "o", "--pacing", "slow"], "no pacing"),
+        (["run", "q5", "--events", ".", "--out", "o", "--slots", "0"], "at least one slot"),
+        (["generate", "--events", "5", "--out", "x", "--format", "csv"], "jsonl or parquet"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, lesson, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = invoke(*arguments)
+    assert isinstance(found.exception, BadInput)
+    assert lesson in str(found.exception)
+
+
+def test_rescales_are_read_as_pairs():
+    assert _parse_rescale(" 3:4, 6:3") == {3: 4, 6: 3}
+    assert _parse_rescale("") == {}
+    with pytest.raises(BadInput, match="twice"):
+        _parse_rescale("3:4,3:5")

@@ -1,0 +1,42 @@
+"""The line counter counts code and nothing else."""
+
+from __future__ import annotations
+
+from whimbrel.nexmark.lines import code_lines, lines_of, table
+
+MODULE = '''"""Header
+over two lines."""
+
+from __future__ import annotations
+
+import os
+
+LIMIT = 3  # counted
+"""What it is."""
+
+
+def first(a, b):
+    """Docstring."""
+    # a comment
+    if a:
+        return max(
+            a,
+            b,
+        )
+    return b
+'''
+
+
+def test_blank_lines_comments_docstrings_and_imports_do_not_count():
+    assert code_lines(MODULE) == 8
+
+
+def test_shared_files_count_for_every_query_that_uses_them():
+    assert lines_of("queries", "q4") > lines_of("queries", "q7")
+    assert lines_of("queries", "q0") < 15
+
+
+def test_every_query_has_both_counts():
+    rows = table()
+    assert [row["query"] for row in rows] == [f"q{number}" for number in range(9)]
+    assert all(row["native"] > 1 and row["migratable"] > 1 for row in rows)
