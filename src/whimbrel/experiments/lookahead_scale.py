@@ -88,7 +88,7 @@ def _choices(problem: Problem, costs: FloatArray, matrix: TransitionMatrix) -> d
     feasible = [space.slots for space in problem.spaces if space.size]
     drawn = chains(matrix, feasible, 3, 100)
     fitted = fit_additive(instance, np.random.default_rng(7))
-    choosers = {
+    choosers: dict[str, ExactChoice | AdditiveChoice] = {
         "exact": ExactChoice(problem, costs, instance.gamma),
         "condensed": AdditiveChoice(horizon, additive_of(problem, costs)),
         "additive": AdditiveChoice(horizon, fitted),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def walk_assignments(
     total, mean = float(sum(load.state)), float(sum(load.work))
     moved, balance = [], []
     for index, chain in enumerate(chains):
-        options = {"seed": index} if seeded else {}
+        options: dict[str, Any] = {"seed": index} if seeded else {}
         here = plan(planner, load, Assignment.even(load.bins, chain[0]), chain[0], tau, **options).target
         assert here is not None
         costs, tops = [], []
