@@ -8,7 +8,7 @@ from tests.planning.brute_force import most_state_kept
 from whimbrel.model import Assignment, Load, Plan
 from whimbrel.model.limit import exact
 from whimbrel.planning import plan
-from whimbrel.planning.pareto import cheapest_balance_within, pareto
+from whimbrel.planning.cost_and_balance import cheapest_balance_within, pareto
 
 
 def _load(seed: int, bins: int) -> Load:

@@ -126,7 +126,7 @@ def balance(
     """Every best trade of cost against balance, exactly: choose tau from it."""
     from whimbrel.cli.planning_input import read_plan_input
     from whimbrel.cli.planning_tables import balance_fields, print_balances
-    from whimbrel.planning.pareto import cheapest_balance_within, pareto
+    from whimbrel.planning.cost_and_balance import cheapest_balance_within, pareto
 
     read = read_plan_input(instance)
     wanted = slots if slots is not None else read.slots

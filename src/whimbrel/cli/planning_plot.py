@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel.model import BadInput, Load, Plan
-from whimbrel.planning.pareto import Balance
+from whimbrel.planning.cost_and_balance import Balance
 
 
 def save_plan_picture(plan: Plan, load: Load, path: Path) -> None:

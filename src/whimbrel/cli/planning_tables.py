@@ -8,7 +8,7 @@ from typing import Any
 
 from whimbrel.model import Assignment, Load, Plan
 from whimbrel.model.limit import exact
-from whimbrel.planning.pareto import Balance
+from whimbrel.planning.cost_and_balance import Balance
 from whimbrel.planning.sequence import PlannedSequence
 from whimbrel.planning.transfers import Schedule
 

@@ -64,7 +64,7 @@ def greedy_parts(reach: Integers, slots: int) -> Integers | None:
     """
     part_of_bin = np.zeros(len(reach) - 1, np.int64)
     x = len(part_of_bin)
-    cuts = []
+    cuts: list[int] = []
     while x > 0 and len(cuts) < slots:
         x = int(reach[x])
         cuts.append(x)

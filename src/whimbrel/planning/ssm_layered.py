@@ -1,7 +1,7 @@
 """Single-step migration, exactly, in O((m + n) n'): the layered program. Public kernels:
 
     ssm_gain(work: int64[m], state: int64[m], boundaries: int64[], slots: int, limit: int) -> int
-    ssm_boundaries(work, state, boundaries, slots, limit) -> (gain, cuts: int64[], keepers: int64[])
+    ssm_boundaries(work, state, boundaries, slots, limit) -> (gain, cuts: int64[], keepers: int64[])   [ssm_trace]
 
 ``gain`` is the most state that can stay where it is, or -1 where no plan keeps the limit. ``cuts`` are the ascending
 positions 0..m of the plan's intervals (at most ``slots`` of them); ``keepers[j]`` is the old interval whose slot
