@@ -26,7 +26,11 @@ def staged(tmp_path_factory):
     return folder / "epochs", lateness_ms(events)
 
 
-@pytest.mark.parametrize("query", NATIVE)
+LONG = ("q3", "q4", "q6", "q8")
+FORMS = [pytest.param(query, marks=pytest.mark.slow) if query in LONG else query for query in NATIVE]
+
+
+@pytest.mark.parametrize("query", FORMS)
 def test_the_native_form_answers_as_the_reference(spark, staged, tmp_path, query):
     folder, delay_ms = staged
     settings = Settings(window_ms=3_000, slide_ms=2_000, delay_ms=delay_ms)

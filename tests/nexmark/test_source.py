@@ -96,3 +96,18 @@ def test_foreign_lines_are_a_streaming_dataframe(spark, tmp_path):
 def test_paths_without_events_are_refused(spark, tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         read_streams(spark, tmp_path / "nowhere")
+
+
+def test_a_preload_is_due_at_once_and_the_schedule_goes_on_after_it():
+    now = [0]
+    reader = NexmarkReader(
+        Plan.of({"rate": "1000", "preload": "5000", "kind": "bid", "partitions": "1"}), lambda: now[0]
+    )
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, ReadAllAvailable())["events"] == 5001
+    now[0] = 1_999_999
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert end["events"] == 7000
+    (part,) = reader.partitions({"events": 4900, "started_us": 0}, end)
+    rows = [row for batch in reader.read(part) for row in batch.select(["number", "due"]).to_pylist()]
+    assert all(row["due"].timestamp() * 1000 == pytest.approx(max(row["number"] - 5000, 0)) for row in rows)
