@@ -87,3 +87,9 @@ def test_directories_without_events_are_refused(tmp_path):
         read_events(tmp_path)
     with pytest.raises(BadInput, match="no such file"):
         read_events(tmp_path / "nowhere")
+
+
+def test_an_event_of_the_far_future_is_refused(tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1, "dateTime": 1436918400000000}}\n')
+    with pytest.raises(BadInput, match="milliseconds are meant"):
+        read_events(tmp_path)

@@ -25,7 +25,8 @@ from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
 from whimbrel.nexmark.json_lines import read_lines
 
 _BLOCK = 1 << 24
-_THE_END = datetime(9000, 1, 1, tzinfo=timezone.utc)
+_THE_END = datetime(2200, 1, 1, tzinfo=timezone.utc)
+"""Later than any event, and still an instant that pandas can count in nanoseconds."""
 
 
 def read_events(path: Path) -> pa.Table:
@@ -36,11 +37,19 @@ def read_events(path: Path) -> pa.Table:
     if not path.exists():
         raise BadInput(f"{path}: there is no such file or directory")
     if path.is_dir() and all((path / kind).is_dir() for kind in KINDS):
-        return _merged({kind: _read_folder(path / kind, kind) for kind in KINDS})
+        return _checked(_merged({kind: _read_folder(path / kind, kind) for kind in KINDS}), path)
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
     if not files:
         raise BadInput(f"{path}: needs the folders person, auction and bid, or JSON lines (*.jsonl)")
-    return pa.concat_tables([_read_json(file, EVENT) for file in files])
+    return _checked(pa.concat_tables([_read_json(file, EVENT) for file in files]), path)
+
+
+def _checked(events: pa.Table, path: Path) -> pa.Table:
+    times = times_us(events)
+    latest = int(times.max(initial=-(1 << 62)))
+    if latest >= round(_THE_END.timestamp() * 1e6):
+        raise BadInput(f"{path}: an event happens in {1970 + latest // 31_556_952_000_000}: milliseconds are meant")
+    return events
 
 
 def times_us(events: pa.Table) -> Integers:

@@ -178,7 +178,9 @@ def _shuffled(ours: Job, seed: int) -> Plan:
     current = ours.board.assignment()
     slots = current.active_slots
     owners = np.random.default_rng(seed).choice(np.array(slots), current.bins).tolist()
-    unknown: dict[str, Any] = dict.fromkeys(("tau", "cost", "gain", "lower_bound", "limit", "max_load", "hash_cost", "seconds"), 0)
+    unknown: dict[str, Any] = dict.fromkeys(
+        ("tau", "cost", "gain", "lower_bound", "limit", "max_load", "hash_cost", "seconds"), 0
+    )
     return Plan("shuffle", True, len(slots), current=current, target=Assignment(tuple(owners)), **unknown)
 
 
