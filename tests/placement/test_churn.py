@@ -21,7 +21,7 @@ def rng(seed=1):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_running_figures_equal_a_recount_after_queries_and_servers_came_and_went(rule):
-    events = draw_events(3000, rng(), mean_lifetime=400, server_period=60)
+    events = draw_events(3000, rng(), mean_lifetime=400, server_change_steps=60)
     instance = generate_instance(events.arrivals, 2.0, 2, 6, rng(2), rates="random")
     course = simulate(instance, events, rule, rng(3))
     live = course.server >= 0
@@ -71,7 +71,7 @@ def test_departures_come_after_arrivals_and_lifetimes_have_their_mean():
 
 
 def test_the_last_server_never_goes():
-    events = draw_events(400, rng(1), mean_lifetime=None, server_period=1)
+    events = draw_events(400, rng(1), mean_lifetime=None, server_change_steps=1)
     instance = generate_instance(events.arrivals, 2.0, 2, 1, rng(2))
     course = simulate(instance, events, "least-cost", rng(3))
     assert course.column("servers").min() >= 1
@@ -79,7 +79,8 @@ def test_the_last_server_never_goes():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"steps": 0}, {"lifetimes": "eternal"}, {"mean_lifetime": 0.0}, {"server_period": 0}, {"arrival_rate": 0}]
+    "wrong",
+    [{"steps": 0}, {"lifetimes": "eternal"}, {"mean_lifetime": 0.0}, {"server_change_steps": 0}, {"arrival_rate": 0}],
 )
 def test_impossible_churn_is_refused(wrong):
     with pytest.raises(BadInput):

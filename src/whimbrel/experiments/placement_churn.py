@@ -62,10 +62,10 @@ def churn_setting(scale: Scale, **changed: Any) -> dict[str, Any]:
     return {**scale.setting(), "queries": steps + 6 * round(steps**0.5), **changed}
 
 
-def churn_rows(scale: Scale, server_period: int | None) -> list[Row]:
+def churn_rows(scale: Scale, server_change_steps: int | None) -> list[Row]:
     """The panels over popularity, degree and servers that Figures 5 and 6 share."""
     rows: list[Row] = []
-    measure = course(scale, scale.sized(MEAN_LIFETIME), server_period)
+    measure = course(scale, scale.sized(MEAN_LIFETIME), server_change_steps)
     for beta in BETAS:
         rows += scale.measured("beta", beta, churn_setting(scale, beta=beta), WITH_SETTLING, measure)
     for degree in DEGREES:
@@ -76,12 +76,12 @@ def churn_rows(scale: Scale, server_period: int | None) -> list[Row]:
 
 
 def course(
-    scale: Scale, lifetime: float, server_period: int | None, law: str = "exponential"
+    scale: Scale, lifetime: float, server_change_steps: int | None, law: str = "exponential"
 ) -> Callable[[PlacementInstance, str, np.random.Generator], float]:
     """Measures a rule: the mean replication factor over the second half of the time."""
 
     def measure(instance: PlacementInstance, rule: str, rng: np.random.Generator) -> float:
-        events = draw_events(scale.sized(STEPS), rng, 1.0, lifetime, law, server_period=server_period)
+        events = draw_events(scale.sized(STEPS), rng, 1.0, lifetime, law, server_change_steps=server_change_steps)
         factors = simulate(instance, events, rule, rng, samples=40).replication_factors()
         return float(factors[len(factors) // 2 :].mean())
 

@@ -1,7 +1,7 @@
 """What happens when: arrivals, departures and servers that come and go, as one sequence of events.
 
 Time is counted in steps. In every step a Poisson number of queries arrives, each with a lifetime; every
-``server_period`` steps a coin decides whether a server joins or a random one goes. Within a step departures come
+``server_change_steps`` steps a coin decides whether a server joins or a random one goes. Within a step departures come
 first, then servers, then arrivals. All randomness comes from the generator that is passed in.
 """
 
@@ -53,10 +53,10 @@ def draw_events(
     mean_lifetime: float | None = 100_000.0,
     lifetimes: str = "exponential",
     pareto_shape: float = 1.5,
-    server_period: int | None = None,
+    server_change_steps: int | None = None,
 ) -> Events:
-    """Events of ``steps`` steps. Without ``mean_lifetime`` nobody departs, without ``server_period`` servers stay."""
-    _check(steps, arrival_rate, mean_lifetime, lifetimes, pareto_shape, server_period)
+    """Events of ``steps`` steps. Without ``mean_lifetime`` nobody departs, without ``server_change_steps`` servers stay."""
+    _check(steps, arrival_rate, mean_lifetime, lifetimes, pareto_shape, server_change_steps)
     born = np.repeat(np.arange(steps, dtype=np.int64), rng.poisson(arrival_rate, steps))
     query = np.arange(len(born), dtype=np.int64)
     parts = [(born, np.full(len(born), ARRIVE, dtype=np.int8), query)]
@@ -65,8 +65,8 @@ def draw_events(
         dies = born + np.minimum(life, steps).astype(np.int64)
         gone = np.flatnonzero(dies < steps)
         parts.append((dies[gone], np.full(len(gone), DEPART, dtype=np.int8), query[gone]))
-    if server_period is not None:
-        when = np.arange(server_period, steps, server_period, dtype=np.int64)
+    if server_change_steps is not None:
+        when = np.arange(server_change_steps, steps, server_change_steps, dtype=np.int64)
         kind = np.where(rng.random(len(when)) < 0.5, SERVER_JOINS, SERVER_GOES).astype(np.int8)
         parts.append((when, kind, rng.integers(0, 2**31, len(when))))
     step, kind, subject = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -81,7 +81,7 @@ def lifetimes_of(count: int, mean: float, law: str, shape: float, rng: np.random
     return (rng.pareto(shape, count) + 1) * mean * (shape - 1) / shape
 
 
-def _check(steps: int, rate: float, mean: float | None, law: str, shape: float, period: int | None) -> None:
+def _check(steps: int, rate: float, mean: float | None, law: str, shape: float, change_steps: int | None) -> None:
     if steps < 1 or rate <= 0:
         raise BadInput(f"{steps} steps with {rate} arrivals each: both must be more than zero")
     if law not in LIFETIMES:
@@ -90,5 +90,5 @@ def _check(steps: int, rate: float, mean: float | None, law: str, shape: float, 
         raise BadInput(f"the mean lifetime is {mean}: it must be more than zero")
     if law == "pareto" and shape <= 1:
         raise BadInput(f"a Pareto law of shape {shape} has no mean: the shape must be more than 1")
-    if period is not None and period < 1:
-        raise BadInput(f"a server comes or goes every {period} steps: it must be at least 1")
+    if change_steps is not None and change_steps < 1:
+        raise BadInput(f"a server comes or goes every {change_steps} steps: it must be at least 1")
