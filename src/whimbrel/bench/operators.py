@@ -1,0 +1,132 @@
+"""``whimbrel bench operators``: every ready-made operator beside Spark's own JVM operator on RocksDB.
+
+Both read the same stream in the same session. Whimbrel's epochs are measured steady, then while the job is scaled
+from two slots to all of them, then steady again; its state is checked against what the rows so far must leave.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.bench import peers
+from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
+from whimbrel.bench.operator_cases import CASES, Case
+from whimbrel.bench.session import bench_session
+from whimbrel.bench.timed_stream import TimedStream
+from whimbrel.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SYSTEMS = ("whimbrel", "native-rocksdb")
+WARM_UP_EPOCHS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Sizes of a run. ``scale`` shrinks every batch and the keys, for tests."""
+
+    keys: int = 1_000_000
+    rows_per_epoch: int = 500_000
+    slots: int = 4
+    bins: int = 256
+    size: int = 16
+    seconds: float = 10.0
+    epochs: int = 5
+    scale: float = 1.0
+
+    @property
+    def stream(self) -> TimedStream:
+        """The stream that all systems read."""
+        return TimedStream(max(1, int(self.keys * self.scale)), max(1, int(self.rows_per_epoch * self.scale)))
+
+
+def run(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A record per operator and system (``operators``, ``peers``: names; ``keys``, ``seconds``, …).
+
+    Raises BadInput for an operator or a system that is not there.
+    """
+    chosen, systems = list(options.get("operators") or CASES), list(options.get("peers") or SYSTEMS)
+    for names, known, what in ((chosen, CASES, "operator"), (systems, SYSTEMS, "system")):
+        for name in names:
+            if name not in known:
+                raise BadInput(f"there is no {what} {name!r} to measure: choose from {', '.join(known)}")
+    settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
+    with bench_session() as spark:
+        results = [_record(spark, name, system, settings) for name in chosen for system in systems]
+    return {"bench": "operators", "settings": asdict(settings), "results": with_ratios(results)}
+
+
+def with_ratios(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each record of ours with ``times_native``: its rows per second over those of Spark's operator in the same run."""
+    native = {r["operator"]: r["rows_per_second"] for r in results if r["system"] == "native-rocksdb"}
+    for record in results:
+        other = native.get(record["operator"])
+        if record["system"] == "whimbrel" and other:
+            record["times_native"] = round(record["rows_per_second"] / other, 2)
+    return results
+
+
+def _record(spark: SparkSession, name: str, system: str, settings: Settings) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
+    try:
+        measure = _ours if system == "whimbrel" else _native
+        return {"operator": name, "system": system, **measure(spark, CASES[name], settings, folder)}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _native(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> dict[str, Any]:
+    peers.use_provider(spark, peers.ROCKSDB, settings.slots)
+    query = _start(case.native(settings.stream.read(spark)), case.mode, folder)
+    steady = run_epochs(query, settings.epochs + WARM_UP_EPOCHS, settings.seconds).after(WARM_UP_EPOCHS)
+    return _figures(steady, (steady.duration_ms, [], [])) | {"correct": None}
+
+
+def _ours(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> dict[str, Any]:
+    import whimbrel
+    from whimbrel.migration import Pacing
+    from whimbrel.model.assignment import Assignment
+    from whimbrel.runtime.reading import read_table
+
+    sizes = {"max_slots": settings.slots, "bins": settings.bins, "slots": max(1, settings.slots // 2)}
+    job = whimbrel.job(spark, "operators", directory=folder, **sizes)
+    follower = Follower(_start(case.ours(job, settings.stream.read(spark)), "append", folder))
+    try:
+        follower.epochs(WARM_UP_EPOCHS)
+        follower.epochs(settings.epochs, settings.seconds)
+        first = follower.newest + 1
+        target = Assignment.even(settings.bins, settings.slots)
+        job.board.post_target(target, Pacing.of("batched", size=settings.size))
+        follower.until(lambda: job.status().settled)
+        last = follower.newest
+        follower.epochs(settings.epochs)
+    finally:
+        measured = follower.stop()
+    steady = measured.after(WARM_UP_EPOCHS)
+    parts = (steady.between(0, first - 1), steady.between(first, last), steady.between(last + 1, 1 << 60))
+    report = job.audit()
+    state = read_table(spark, job.board, job.checkpoint, case.name, case.table)
+    job.close()
+    correct = report.ok and case.holds(state, settings.stream, report.rows)
+    return _figures(steady, parts) | {"correct": correct}
+
+
+def _figures(steady: Measured, parts: tuple[list[float], list[float], list[float]]) -> dict[str, Any]:
+    lengths = dict(zip(("before", "during", "after"), map(percentiles, parts), strict=True))
+    return {
+        "rows_per_second": round(steady.rows_per_second),
+        "epochs": len(steady.epochs),
+        "epoch_ms": lengths,
+        "silence_ms": round(steady.longest_silence_ms()),
+    }
+
+
+def _start(result: DataFrame, mode: str, folder: Path) -> Any:
+    writer = result.writeStream.format("noop").outputMode(mode)
+    return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
