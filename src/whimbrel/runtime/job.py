@@ -166,6 +166,9 @@ class Job(JobOperators):
             held.release()
         forget_copies(self.directory)
 
+    def _session_zone(self) -> str:
+        return str(self._spark.conf.get("spark.sql.session.timeZone"))
+
     def _take_lease(self) -> lease.Lease:
         held = _HELD.get(self.directory)
         if held is None or lease.newest_generation(self.board.store) != held.generation:

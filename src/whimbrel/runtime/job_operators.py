@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     from whimbrel.runtime.building import Keys, Tables
     from whimbrel.runtime.operator import Operator
@@ -21,6 +22,10 @@ class JobOperators:
     @abstractmethod
     def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
         """Put an operator into the stream."""
+
+    @abstractmethod
+    def _session_zone(self) -> str:
+        """The time zone in which the session shows times."""
 
     def aggregate(
         self,
@@ -215,3 +220,26 @@ class JobOperators:
 
         keys = (on, on if table_on is None else table_on)
         return self.install(build_enrichment(name, stream, table, keys, how), stream, table)
+
+    def processor(
+        self,
+        stream: DataFrame,
+        key: Keys,
+        processor: StatefulProcessor,
+        schema: str,
+        *,
+        time_mode: str = "None",
+        time: str | None = None,
+        watermark: str | None = None,
+        name: str = "processor",
+        output_mode: str = "append",
+    ) -> DataFrame:
+        """An existing ``StatefulProcessor`` unchanged: value, list and map state, timers and TTL, in bins that move.
+
+        ``schema`` is what it emits. What cannot be kept in a bin is refused by name when the stream is built.
+        """
+        from whimbrel.runtime.building_processor import build_processor
+
+        zone = self._session_zone()
+        operator = build_processor(name, stream, key, processor, schema, time_mode, time, watermark, zone)
+        return self.install(operator, stream, output_mode=output_mode)
