@@ -137,7 +137,8 @@ def _apply_history(head: Head, table: KeyedTable, history: list[tuple[int, Block
     table.discard(gone[gone >= 0])
     rows = Block(
         history[0][1].table,
-        np.concatenate([block.rows for _, block in history]),
+        # A block of one row may lie in either order, and then so does what is made of several.
+        np.ascontiguousarray(np.concatenate([block.rows for _, block in history])),
         np.concatenate([block.values for _, block in history]),
         history[0][1].removed,
     )
