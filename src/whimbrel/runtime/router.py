@@ -33,16 +33,17 @@ CHUNK_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The function that ``mapInArrow`` runs."""
+    """The function that ``mapInArrow`` runs. ``side`` says of which input the rows are, None where they say so."""
 
     place: JobPlace
     operator: Operator
+    side: int | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition of one epoch."""
         task = TaskFacts.here()
         seal = self.place.seal(task.epoch, task.query_id)
-        work = _Routing.begin(self.place, self.operator, seal, task.partition)
+        work = _Routing.begin(self.place, self.operator, seal, task.partition, self.side)
         for batch in batches:
             yield from work.take(batch)
         yield from work.finish()
@@ -64,6 +65,7 @@ class _Routing:
     chunks: list[list[pa.RecordBatch]]
     schemas: list[pa.Schema | None]
     counts: np.ndarray[Any, np.dtype[np.int64]]
+    only_side: int | None
     latest: datetime | None = None
     sequence: int = 0
     rows_held: int = 0
@@ -71,7 +73,7 @@ class _Routing:
     out: list[tuple[int, int, int, int, bytes, datetime | None]] = field(default_factory=list)
 
     @staticmethod
-    def begin(place: JobPlace, operator: Operator, seal: Seal, mapper: int) -> _Routing:
+    def begin(place: JobPlace, operator: Operator, seal: Seal, mapper: int, side: int | None) -> _Routing:
         stamped = place.seals.assignment(seal.assignment)
         owner = np.array(stamped.assignment.owner, np.int32)
         sides = len(operator.sides)
@@ -85,13 +87,14 @@ class _Routing:
             [[] for _ in range(sides)],
             [None] * sides,
             np.zeros(owner.size, np.int64),
+            0 if sides == 1 else side,
         )
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Hold a batch; once a chunk is full, send it."""
         if not batch.num_rows:
             return
-        for side, part in enumerate(self._sides_of(batch)):
+        for side, part in self._sides_of(batch):
             if part.num_rows:
                 self.chunks[side].append(part)
         self.rows_held += batch.num_rows
@@ -111,14 +114,14 @@ class _Routing:
         if self.out:
             yield self._flush()
 
-    def _sides_of(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        if len(self.operator.sides) == 1:
-            return [batch]
+    def _sides_of(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+        if self.only_side is not None:
+            return [(self.only_side, batch)]
         side = batch.column(0)
         found = []
         for i in range(len(self.operator.sides)):
             mine = batch.column(i + 1).filter(pc.equal(side, i))
-            found.append(pa.RecordBatch.from_struct_array(mine))
+            found.append((i, pa.RecordBatch.from_struct_array(mine)))
         return found
 
     def _route_chunks(self) -> None:
