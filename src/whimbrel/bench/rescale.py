@@ -179,7 +179,7 @@ def _offline(spark: SparkSession, settings: Settings, folder: Path) -> dict[str,
 
 def _repartition(spark: SparkSession, result: DataFrame, slots: int, folder: Path) -> None:
     """Finish the batch that was cut off, then rewrite the state for another number of partitions."""
-    writer = result.writeStream.format("noop").outputMode("update").trigger(availableNow=True)
+    writer = result.writeStream.format("noop").outputMode("update").trigger(once=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
     spark._streamingCheckpointManager.repartition(str(folder / "checkpoint"), slots)
 

@@ -1,0 +1,25 @@
+"""``whimbrel bench bins``: what being migratable costs: the same counter with one bin per slot, and with many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from whimbrel.bench.keycount import Settings, measure
+from whimbrel.bench.session import bench_session
+
+BITS = (2, 8, 12)
+"""Two bits are one bin for each of four slots: the operator without the means to migrate."""
+
+
+def run(options: Mapping[str, Any]) -> dict[str, Any]:
+    """One record per number of bins, with the throughput as a share of the first one's."""
+    given = {k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None}
+    results: list[dict[str, Any]] = []
+    with bench_session() as spark:
+        measure(spark, "whimbrel", Settings(**{**given, "seconds": 0.0}))
+        for bits in options.get("bits") or BITS:
+            record = measure(spark, "whimbrel", Settings(**{**given, "bins": 1 << bits}))
+            first = results[0]["rows_per_second"] if results else record["rows_per_second"]
+            results.append({"bins": 1 << bits, **record, "share_of_one_bin_per_slot": record["rows_per_second"] / max(1, first)})
+    return {"bench": "bins", "results": results}

@@ -1,0 +1,79 @@
+"""``whimbrel bench held``: an epoch should cost what it touches, not what the state holds.
+
+The same small epochs over ever more held keys, beside Spark's own operator; then a cold start: the local copies
+are deleted, and the first epoch rebuilds them from the state store.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.bench import peers
+from whimbrel.bench.epochs import percentiles, run_epochs
+from whimbrel.bench.session import bench_session
+from whimbrel.bench.streams import KeyStream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HELD = (100_000, 1_000_000, 10_000_000)
+ROWS_PER_EPOCH = 2_000
+SLOTS = 4
+_PRELOAD_ROWS = 4_000_000
+_WARM_UP_EPOCHS = 8
+
+
+def run(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A record per system and number of held keys."""
+    sizes = [int(options["keys"])] if options.get("keys") else list(HELD)
+    wanted = list(options.get("peers") or ("whimbrel", "native-rocksdb"))
+    results = []
+    with bench_session("6g") as spark:
+        for system in wanted:
+            for keys in sizes:
+                folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
+                try:
+                    results.append(_record(spark, system, keys, folder))
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+    return {"bench": "held", "rows_per_epoch": ROWS_PER_EPOCH, "results": results}
+
+
+def _record(spark: SparkSession, system: str, keys: int, folder: Path) -> dict[str, Any]:
+    preload = KeyStream(keys, min(_PRELOAD_ROWS, max(keys, 200_000)))
+    epochs = max(3, -(-3 * keys // preload.rows_per_epoch))
+    _run(spark, system, preload, folder, epochs)
+    steady = _run(spark, system, KeyStream(keys, ROWS_PER_EPOCH), folder, 40)
+    record = {
+        "system": system,
+        "keys": keys,
+        "epoch_ms": {"before": percentiles(steady.after(_WARM_UP_EPOCHS).duration_ms)},
+        "rows_per_second": round(steady.after(_WARM_UP_EPOCHS).rows_per_second),
+    }
+    if system == "whimbrel":
+        from whimbrel.runtime.copies import forget_copies
+
+        warm = _run(spark, system, KeyStream(keys, ROWS_PER_EPOCH), folder, 3)
+        forget_copies(str(folder))
+        cold = _run(spark, system, KeyStream(keys, ROWS_PER_EPOCH), folder, 3)
+        record["cold_start_ms"] = round(cold.duration_ms[0])
+        record["warm_start_ms"] = round(warm.duration_ms[0])
+    return record
+
+
+def _run(spark: SparkSession, system: str, stream: KeyStream, folder: Path, epochs: int) -> Any:
+    if system == "whimbrel":
+        import whimbrel
+        from whimbrel.runtime.operators.aggregates import count
+
+        job = whimbrel.job(spark, "held", max_slots=SLOTS, bins=256, directory=folder)
+        result, mode = job.aggregate(stream.read(spark), "key", n=count()), "append"
+    else:
+        peers.use_provider(spark, peers.ROCKSDB if system == "native-rocksdb" else peers.HDFS, SLOTS)
+        result, mode = peers.native(stream.read(spark)), "update"
+    writer = result.writeStream.format("noop").outputMode(mode)
+    return run_epochs(writer.option("checkpointLocation", str(folder / "checkpoint")).start(), epochs)
