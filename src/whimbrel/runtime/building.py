@@ -14,6 +14,7 @@ from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.operator import Side
 from whimbrel.runtime.operators.aggregates import Aggregate
+from whimbrel.runtime.operators.expiry import Expiry
 from whimbrel.runtime.operators.keyed_aggregate import KeyedAggregate
 from whimbrel.runtime.operators.per_bin import PerBin, Step
 from whimbrel.runtime.operators.state_machine import Fold, StateMachine
@@ -37,10 +38,12 @@ def key_columns(stream: DataFrame, key: Keys) -> list[str]:
     return keys
 
 
-def build_aggregate(name: str, stream: DataFrame, key: Keys, aggregates: Mapping[str, Aggregate]) -> KeyedAggregate:
+def build_aggregate(
+    name: str, stream: DataFrame, key: Keys, aggregates: Mapping[str, Aggregate], ttl: str | None = None
+) -> KeyedAggregate:
     """Vectorised aggregates per key."""
     check_aggregates(aggregates)
-    return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema))
+    return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema), expiry_of(ttl))
 
 
 def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
@@ -52,7 +55,17 @@ def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
             raise BadInput(f"{column} is {aggregate!r}: it must be an aggregate such as whimbrel.count()")
 
 
-def build_state_machine(name: str, stream: DataFrame, key: Keys, fold: Fold, schema: str) -> StateMachine:
+def expiry_of(ttl: str | None) -> Expiry:
+    """The TTL that the user wrote, at least a millisecond."""
+    ttl_ms = None if ttl is None else milliseconds(ttl)
+    if ttl_ms is not None and ttl_ms < 1:
+        raise BadInput(f"ttl is {ttl!r}: it must be a millisecond or more")
+    return Expiry(ttl_ms)
+
+
+def build_state_machine(
+    name: str, stream: DataFrame, key: Keys, fold: Fold, schema: str, ttl: str | None = None
+) -> StateMachine:
     """A fold per key; ``schema`` names the key columns first, then the state columns."""
     keys = key_columns(stream, key)
     declared = arrow_of(parse_ddl(schema, "schema"))
@@ -64,7 +77,7 @@ def build_state_machine(name: str, stream: DataFrame, key: Keys, fold: Fold, sch
         raise BadInput(f"fold is {fold!r}: it must be a function of (state, rows)")
     key_schema = pa.schema([arrow_of(stream.schema).field(k) for k in keys])
     state = pa.schema([declared.field(i) for i in range(len(keys), len(declared))])
-    return StateMachine(name, key_schema, state, stream.columns, fold)
+    return StateMachine(name, key_schema, state, stream.columns, fold, expiry_of(ttl))
 
 
 def build_per_bin(

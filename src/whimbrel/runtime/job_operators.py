@@ -32,17 +32,20 @@ class JobOperators:
         stream: DataFrame,
         key: Keys,
         *,
+        ttl: str | None = None,
         name: str = "aggregate",
         output_mode: str = "append",
         **aggregates: Aggregate,
     ) -> DataFrame:
         """Vectorised aggregates per key; a row for every key that changed in an epoch.
 
+        With ``ttl`` ("1 hour") a key without rows for that long, by processing time, is forgotten.
+
         ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
         """
         from whimbrel.runtime.building import build_aggregate
 
-        return self.install(build_aggregate(name, stream, key, aggregates), stream, output_mode=output_mode)
+        return self.install(build_aggregate(name, stream, key, aggregates, ttl), stream, output_mode=output_mode)
 
     def state_machine(
         self,
@@ -51,6 +54,7 @@ class JobOperators:
         fold: Fold,
         schema: str,
         *,
+        ttl: str | None = None,
         name: str = "state_machine",
         output_mode: str = "append",
     ) -> DataFrame:
@@ -61,7 +65,7 @@ class JobOperators:
         """
         from whimbrel.runtime.building import build_state_machine
 
-        return self.install(build_state_machine(name, stream, key, fold, schema), stream, output_mode=output_mode)
+        return self.install(build_state_machine(name, stream, key, fold, schema, ttl), stream, output_mode=output_mode)
 
     def unary(
         self,

@@ -11,18 +11,27 @@ import pyarrow as pa
 from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.combining import Cells
+from whimbrel.runtime.operators.expiry import Expiry
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.ledger import TableSpec
 
 TABLE = "keys"
+NEVER = Expiry()
 
 
 class KeyedAggregate(Operator):
     """``aggregates`` maps output columns to aggregates; ``schema`` is the Arrow schema of the input."""
 
-    def __init__(self, name: str, keys: Sequence[str], aggregates: Mapping[str, Aggregate], schema: pa.Schema) -> None:
-        self.name = name
+    def __init__(
+        self,
+        name: str,
+        keys: Sequence[str],
+        aggregates: Mapping[str, Aggregate],
+        schema: pa.Schema,
+        expiry: Expiry = NEVER,
+    ) -> None:
+        self.name, self._expiry, self.time_mode = name, expiry, expiry.time_mode
         self._aggregates = dict(aggregates)
         self._input = schema
         self._keys = pa.schema([schema.field(key) for key in keys])
@@ -34,7 +43,7 @@ class KeyedAggregate(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key."""
-        return [TableSpec(TABLE, self._keys, self._cells.schema)]
+        return [TableSpec(TABLE, self._keys, self._expiry.extend(self._cells.schema))]
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys and cells: other cells could not read the state."""
@@ -51,14 +60,15 @@ class KeyedAggregate(Operator):
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Merge the combined rows of all mappers into the state; emit the keys that changed."""
+        table = call.ledger.table(TABLE)
+        self._expiry.forget(call, table)
         if not call.rows.batch.num_rows:
             return []
         group, first = group_rows(call.rows.hashes)
         merged = self._with_keys(call.rows, first, self._cells.join(call.rows.batch, group, first.size))
-        table = call.ledger.table(TABLE)
         rows, fresh = table.ensure(merged.hashes, merged.batch.select(self._keys.names))
         values = self._cells.update(table.read(rows, self._cells.schema.names), ~fresh, merged.batch)
-        table.write(rows, values)
+        table.write(rows, self._expiry.stamp(call, values))
         return [self._emit(merged.batch, values)]
 
     def _with_keys(self, rows: Rows, first: np.ndarray[Any, Any], values: pa.RecordBatch) -> Rows:

@@ -15,11 +15,13 @@ import pyarrow as pa
 
 from whimbrel.model.errors import OperatorFailed
 from whimbrel.runtime.operator import Operator, Side, SlotCall
+from whimbrel.runtime.operators.expiry import Expiry
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.ledger import TableSpec
 
 TABLE = "keys"
+NEVER = Expiry()
 Fold = Callable[[Any, list[Any]], Any]
 """``fold(state, rows)``: ``state`` is a named tuple of the state columns, or None for a new key; ``rows`` are named
 tuples of the input columns. Returns the new state (a tuple in the same order, or a bare value where there is one
@@ -29,8 +31,16 @@ column), or None to forget the key."""
 class StateMachine(Operator):
     """``keys`` and ``state`` are Arrow schemas; ``columns`` are the input columns that the fold reads."""
 
-    def __init__(self, name: str, keys: pa.Schema, state: pa.Schema, columns: Sequence[str], fold: Fold) -> None:
-        self.name = name
+    def __init__(
+        self,
+        name: str,
+        keys: pa.Schema,
+        state: pa.Schema,
+        columns: Sequence[str],
+        fold: Fold,
+        expiry: Expiry = NEVER,
+    ) -> None:
+        self.name, self._expiry, self.time_mode = name, expiry, expiry.time_mode
         self._keys, self._state, self._fold = keys, state, fold
         self.sides = (Side(tuple(keys.names), tuple(columns)),)
         self._output = pa.schema([*keys, *state])
@@ -38,7 +48,7 @@ class StateMachine(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key."""
-        return [TableSpec(TABLE, self._keys, self._state)]
+        return [TableSpec(TABLE, self._keys, self._expiry.extend(self._state))]
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys and state columns."""
@@ -50,11 +60,11 @@ class StateMachine(Operator):
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Fold every key's rows into its state."""
-        rows = call.rows
+        rows, table = call.rows, call.ledger.table(TABLE)
+        self._expiry.forget(call, table)
         if not rows.batch.num_rows:
             return []
         group, first = group_rows(rows.hashes)
-        table = call.ledger.table(TABLE)
         keys = rows.batch.select(self._keys.names).take(pa.array(first))
         places, fresh = table.ensure(rows.hashes.take(first), keys)
         before = self._states_before(table.read(places, self._state.names), fresh)
@@ -62,7 +72,7 @@ class StateMachine(Operator):
         kept = np.array([state is not None for state in after], np.bool_)
         table.delete(places[~kept])
         values = self._to_batch([state for state in after if state is not None], call)
-        table.write(places[kept], values)
+        table.write(places[kept], self._expiry.stamp(call, values))
         changed = keys.filter(pa.array(kept))
         return [pa.RecordBatch.from_arrays([*changed.columns, *values.columns], schema=self._output)]
 
