@@ -34,9 +34,7 @@ class Chain:
         return self.book.seal(self.epoch, deciding.genesis(self.initial), self.decide)
 
     def decide(self, previous):
-        around = deciding.Surroundings(
-            self.book.assignment, lambda n: self.log.after(n - 1)[0].record, lambda: []
-        )
+        around = deciding.Surroundings(self.book.assignment, lambda n: self.log.after(n - 1)[0].record, lambda: [])
         return deciding.decide(self.epoch, previous, self.log.after(previous.log_read), around)
 
     def seal_until_settled(self, most=200):

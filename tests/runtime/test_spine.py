@@ -22,7 +22,9 @@ def test_slot_tokens_fall_where_spark_puts_them(spark):
     assert [r[0] for r in rows] == [murmur3_int(n) for n in numbers]
     for slots in (1, 3, 4, 6, 8, 13):
         tokens = slot_tokens(slots)
-        placed = spark.createDataFrame([(t,) for t in tokens], "t int").select(fn.expr(f"pmod(hash(t), {slots})")).collect()
+        placed = (
+            spark.createDataFrame([(t,) for t in tokens], "t int").select(fn.expr(f"pmod(hash(t), {slots})")).collect()
+        )
         assert [r[0] for r in placed] == list(range(slots))
 
 
@@ -127,16 +129,32 @@ def test_all_aggregates_of_several_keys_with_nulls_equal_a_batch_query(spark, tm
     job = open_job(spark, tmp_path)
     stream = spark.readStream.schema(rows.schema).option("maxFilesPerTrigger", 1).parquet(str(source))
     result = job.aggregate(
-        stream, ["a", "b"], n=wb.count(), nx=wb.count("x"), sx=wb.sum_of("x"), lo=wb.min_of("y"), hi=wb.max_of("t"), m=wb.mean_of("x")
+        stream,
+        ["a", "b"],
+        n=wb.count(),
+        nx=wb.count("x"),
+        sx=wb.sum_of("x"),
+        lo=wb.min_of("y"),
+        hi=wb.max_of("t"),
+        m=wb.mean_of("x"),
     )
     out = tmp_path / "out"
     follower = Follower(job.writer(result).format("parquet").option("path", str(out)).start())
     job.board.post_target(Assignment.even(BINS, 4), wb_pacing("batched", 8))
     follower.until(lambda: sum(follower.measured.rows) == 400 and job.status().settled, 180)
     follower.stop()
-    latest = spark.read.parquet(str(out)).groupBy("a", "b").agg(*[fn.max_by(c, "n").alias(c) for c in ("n", "nx", "sx", "lo", "hi", "m")])
+    latest = (
+        spark.read.parquet(str(out))
+        .groupBy("a", "b")
+        .agg(*[fn.max_by(c, "n").alias(c) for c in ("n", "nx", "sx", "lo", "hi", "m")])
+    )
     batch = rows.groupBy("a", "b").agg(
-        fn.count("*").alias("n"), fn.count("x").alias("nx"), fn.sum("x").alias("sx"), fn.min("y").alias("lo"), fn.max("t").alias("hi"), fn.avg("x").alias("m")
+        fn.count("*").alias("n"),
+        fn.count("x").alias("nx"),
+        fn.sum("x").alias("sx"),
+        fn.min("y").alias("lo"),
+        fn.max("t").alias("hi"),
+        fn.avg("x").alias("m"),
     )
     assert sorted(map(str, latest.collect())) == sorted(map(str, batch.collect()))
 
@@ -148,7 +166,9 @@ def add(state, rows):
 def test_a_fold_in_plain_python_counts_exactly_across_moves(spark, tmp_path):
     job = open_job(spark, tmp_path)
     stream = KeyStream(60, 200)
-    follower = Follower(job.writer(job.state_machine(stream.read(spark), "key", add, "key long, n long")).format("noop").start())
+    follower = Follower(
+        job.writer(job.state_machine(stream.read(spark), "key", add, "key long, n long")).format("noop").start()
+    )
     follower.epochs(1)
     job.board.post_target(Assignment.even(BINS, 4), wb_pacing("batched", 4))
     follower.until(lambda: job.status().settled, 180)
@@ -177,7 +197,9 @@ def test_a_fold_that_raises_names_key_bin_and_epoch_and_changes_nothing(spark, t
     def stumble(state, rows):
         raise ZeroDivisionError("on purpose")
 
-    with pytest.raises(Exception, match=r"fold raised ZeroDivisionError: on purpose \(key .*bin \d+, slot \d+, epoch \d+\)"):
+    with pytest.raises(
+        Exception, match=r"fold raised ZeroDivisionError: on purpose \(key .*bin \d+, slot \d+, epoch \d+\)"
+    ):
         run(stumble, 1)
     with pytest.raises(Exception, match="fold returned 2 values where the state is"):
         run(lambda state, rows: (1, 2), 1)

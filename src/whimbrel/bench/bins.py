@@ -21,5 +21,7 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
         for bits in options.get("bits") or BITS:
             record = measure(spark, "whimbrel", Settings(**{**given, "bins": 1 << bits}))
             first = results[0]["rows_per_second"] if results else record["rows_per_second"]
-            results.append({"bins": 1 << bits, **record, "share_of_one_bin_per_slot": record["rows_per_second"] / max(1, first)})
+            results.append(
+                {"bins": 1 << bits, **record, "share_of_one_bin_per_slot": record["rows_per_second"] / max(1, first)}
+            )
     return {"bench": "bins", "results": results}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from whimbrel.runtime.audit import AuditReport
+    from whimbrel.runtime.listener import Reports
     from whimbrel.runtime.operator import Operator
 
 _HELD: dict[str, lease.Lease] = {}
@@ -156,6 +157,14 @@ class Job(JobOperators):
         from whimbrel.control.statistics import as_table
 
         return self._spark.createDataFrame(as_table(self.board.store, since_epoch).to_pandas())
+
+    def listen(self) -> Reports:
+        """Report every committed epoch from now on: its length, its rows, the bins and bytes that it moved."""
+        from whimbrel.runtime.listener import EpochListener, Reports
+
+        reports = Reports()
+        self._spark.streams.addListener(EpochListener(self.board.store, reports))
+        return reports
 
     def close(self) -> None:
         """Give the lease back and drop this machine's local copies. Stop the query first."""

@@ -9,11 +9,13 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from whimbrel.control import statistics
+from whimbrel.control.seal import Seal
 from whimbrel.control.seals import SealBook
 from whimbrel.control.stores import Store
 
@@ -35,9 +37,8 @@ class EpochReport:
 class EpochListener(StreamingQueryListener):
     """Collects reports of one job's query and hands each to ``heard``."""
 
-    def __init__(self, store: Store, checkpoint_query: Callable[[], str], heard: Callable[[EpochReport], None]) -> None:
+    def __init__(self, store: Store, heard: Callable[[EpochReport], None]) -> None:
         self._store = store
-        self._query = checkpoint_query
         self._heard = heard
         self._seals = SealBook(store)
 
@@ -47,8 +48,9 @@ class EpochListener(StreamingQueryListener):
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """One epoch was committed."""
         progress = event.progress
-        if str(progress.id) == self._query():
-            self._heard(self._report(progress))
+        seal = self._seals.read(int(progress.batchId))
+        if seal is not None and seal.query_id == str(progress.id):
+            self._heard(self._report(progress, seal))
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         """An idle stream has no epochs to report."""
@@ -56,22 +58,25 @@ class EpochListener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         """Spark tells whoever waits for the query."""
 
-    def _report(self, progress: Any) -> EpochReport:
+    def _report(self, progress: Any, seal: Seal) -> EpochReport:
         epoch = int(progress.batchId)
-        seal = self._seals.read(epoch)
         sent = 0
         for operator in self._store.names("stats"):
             sent += sum(s.bytes_out for s in statistics.read(self._store, operator, epoch) if s.epoch == epoch)
         return EpochReport(
             epoch=epoch,
-            ended_at_ms=0,
+            ended_at_ms=_instant_ms(str(progress.timestamp)) + int(progress.durationMs.get("triggerExecution", 0)),
             duration_ms=int(progress.durationMs.get("triggerExecution", 0)),
             rows=int(progress.numInputRows),
-            bins_moved=len(seal.leaving.moves) if seal else 0,
+            bins_moved=len(seal.leaving.moves),
             bytes_moved=sent,
-            plan=seal.plan if seal else 0,
-            step=seal.leaving.number if seal else 0,
+            plan=seal.plan,
+            step=seal.leaving.number,
         )
+
+
+def _instant_ms(text: str) -> int:
+    return int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
 
 
 class Reports:

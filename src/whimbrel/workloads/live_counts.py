@@ -100,7 +100,7 @@ def _count(spark: SparkSession, counter: Job, results: Path, schedule: Schedule,
     heard(f"{schedule.slots[0]} slots, warming up", None)
     query = counter.writer(counts).format("parquet").start(str(results))
     ride = _Ride(counter, follow(query), schedule, heard)
-    listener = EpochListener(counter.board.store, lambda: str(query.id), ride.note)
+    listener = EpochListener(counter.board.store, ride.note)
     spark.streams.addListener(listener)
     try:
         return ride.whole()
