@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.runtime.counting import Running, open_job
+
 from whimbrel.bench.streams import KeyStream
 from whimbrel.model import faults
 
