@@ -89,10 +89,7 @@ class _Bench:
         count = self._settings.events + WARM_UP_EPOCHS * self._settings.events // self._settings.epochs
         slices = [part.interleaved() for part in chunks(0, count, Rules())]
         self.rows = pa.Table.from_batches(slices)
-        self._files = write_epochs(self.rows, self._staged, self._settings.epochs + WARM_UP_EPOCHS, end_of_input())
-        write_epochs(end_of_input(), self._staged / "more", 1)
-        (self._staged / "more" / "epoch-000000.parquet").rename(self._staged / f"epoch-{self._files:06d}.parquet")
-        self._files += 1
+        write_epochs(self.rows, self._staged, self._settings.epochs + WARM_UP_EPOCHS, end_of_input(), ends=2)
 
     def measure(self, system: str) -> dict[str, Any]:
         """One system's record."""
@@ -159,7 +156,7 @@ class _Bench:
         )
         files = [str(path) for path in sorted(found.glob("*.parquet"))]
         answer = ds.dataset(files, format="parquet").to_table() if files else wanted.slice(0, 0)
-        ended = pa.array([False] * len(answer))
+        ended = pa.array([False] * len(answer), pa.bool_())
         for name in ("auction", "id"):
             if name in answer.schema.names:
                 ended = pc.or_(ended, pc.less(answer.column(name), 0)).combine_chunks()

@@ -79,15 +79,15 @@ def end_of_input() -> pa.Table:
     return pa.Table.from_pylist([{"person": person}, {"auction": auction}, {"bid": bid}], schema=EVENT)
 
 
-def write_epochs(events: pa.Table, folder: Path, epochs: int, end: pa.Table | None = None) -> int:
+def write_epochs(events: pa.Table, folder: Path, epochs: int, end: pa.Table | None = None, ends: int = 1) -> int:
     """Writes one Parquet file per epoch, in an order that Spark's file source keeps; returns their number.
 
-    ``end`` becomes the last epoch: the rows that close what is still open.
+    ``end`` follows as the last epoch, or the last ``ends`` epochs: the rows that close what is still open.
     """
     folder.mkdir(parents=True, exist_ok=True)
     cuts = np.linspace(0, events.num_rows, epochs + 1).astype(np.int64).tolist()
     parts = [events.slice(first, last - first) for first, last in pairwise(cuts)]
-    parts += [] if end is None else [end]
+    parts += [] if end is None else [end] * ends
     for index, part in enumerate(parts):
         path = folder / f"epoch-{index:06d}.parquet"
         pq.write_table(part, path)
