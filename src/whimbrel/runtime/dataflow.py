@@ -91,4 +91,5 @@ def _struct(stream: DataFrame) -> StructType:
 def _heartbeat(spark: SparkSession, place: JobPlace, operator: Operator, schema: StructType) -> DataFrame:
     spark.dataSource.register(Heartbeat)
     reader = spark.readStream.format(FORMAT).schema(schema).option("directory", place.directory)
+    reader = reader.option("tick_ms", str(operator.tick_ms))
     return reader.option("event_time", str(operator.delay is not None).lower()).load()

@@ -2,12 +2,13 @@
 
 An idle stream has no epochs, and a migration needs a few. The source looks at the control directory and moves
 its offset on while records wait or bins travel; it is silent otherwise. With event time it also asks for the two
-epochs after the last rows, so that a window closes when the watermark passes it and not one event later.
+epochs after the last rows, so that a window closes when the watermark passes it and not one event later. Where an
+operator waits for processing time it asks for an epoch per tick, as Spark's own timers do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,14 +16,17 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from whimbrel.control.activity import epochs_after_rows, is_under_way
+from whimbrel.control.seal import Seal
 from whimbrel.control.seals import SealBook
-from whimbrel.control.stores import open_store
+from whimbrel.control.stores import Store, open_store
+from whimbrel.runtime.place import now_ms
 
 FORMAT = "whimbrel_heartbeat"
 
 
 class Heartbeat(DataSource):
-    """Options: ``directory`` of the job, ``event_time`` ("true" where windows must close on an idle stream)."""
+    """Options: ``directory`` of the job; ``event_time``, "true" where windows must close on an idle stream; ``tick_ms``,
+    how long after an epoch the next one is wanted in any case (0: never)."""
 
     @classmethod
     def name(cls) -> str:
@@ -35,13 +39,17 @@ class Heartbeat(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader; it runs beside the driver."""
-        return _Reader(self.options["directory"], self.options.get("event_time") == "true")
+        tick_ms = int(self.options.get("tick_ms") or 0)
+        return _Reader(self.options["directory"], self.options.get("event_time") == "true", tick_ms)
 
 
 class _Reader(DataSourceStreamReader):
-    def __init__(self, directory: str, event_time: bool) -> None:
+    def __init__(
+        self, directory: str, event_time: bool, tick_ms: int = 0, clock_ms: Callable[[], int] = now_ms
+    ) -> None:
         self._directory = directory
         self._event_time = event_time
+        self._tick_ms, self._clock_ms = tick_ms, clock_ms
         self._beats: int | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -55,13 +63,15 @@ class _Reader(DataSourceStreamReader):
         store = open_store(self._directory)
         newest = SealBook(store).newest()
         beats = self._beats or (start or {}).get("beats", 0)
-        wanted = newest is not None and (
-            is_under_way(store, newest) or (self._event_time and epochs_after_rows(store, newest))
-        )
-        if wanted and newest is not None:
+        if newest is not None and self._wants_epoch(store, newest):
             beats = max(beats, newest.epoch + 2)
         self._beats = beats
         return {"beats": beats}
+
+    def _wants_epoch(self, store: Store, newest: Seal) -> bool:
+        if self._tick_ms and self._clock_ms() - newest.sealed_at_ms >= self._tick_ms:
+            return True
+        return is_under_way(store, newest) or (self._event_time and epochs_after_rows(store, newest))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """One empty partition, so that the router runs once even when no other source has data."""

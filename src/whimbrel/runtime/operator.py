@@ -19,6 +19,8 @@ from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.ledger import SlotLedger, TableSpec
 from whimbrel.state.table import KeyedTable
 
+TICK_MS = 1000
+"""How often an idle stream looks at timers of processing time."""
 LATE_ROWS = "late_rows"
 """The note under which a slot's head counts the rows that came too late."""
 
@@ -81,13 +83,17 @@ class Side:
 
 
 class Operator(ABC):
-    """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it."""
+    """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it.
+
+    ``tick_ms`` is how long an idle stream may rest where the operator waits for processing time; 0 where it does not.
+    """
 
     name: str
     sides: tuple[Side, ...]
     output: str
     delay: str | None = None
     time_mode: str = "None"
+    tick_ms: int = 0
 
     @abstractmethod
     def tables(self) -> Sequence[TableSpec]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whimbrel.model.errors import BadInput, OperatorFailed
-from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
+from whimbrel.runtime.operator import TICK_MS, Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.table_view import TableView
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.hashing import hash_keys
@@ -90,6 +90,7 @@ class PerBin(Operator):
         self.output = ddl_of(output)
         self.delay = delay
         self.time_mode = "EventTime" if delay is not None else "ProcessingTime"
+        self.tick_ms = TICK_MS if schedules is not None and delay is None else 0
         self._step, self._output, self._schedules = step, output, schedules
         self._tables = {n: TableSpec(n, key, value) for n, (key, value) in tables.items()}
 

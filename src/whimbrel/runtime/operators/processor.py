@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, TimerValues
 
-from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
+from whimbrel.runtime.operator import TICK_MS, Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.event_time import is_late
 from whimbrel.runtime.operators.processor_states import Entry, Handle, KeyState, Variable
 from whimbrel.runtime.schemas import ddl_of
@@ -53,6 +53,7 @@ class Processor(Operator):
         time: ProcessorTime,
     ) -> None:
         self.name, self.time_mode, self.delay = name, time.mode, time.delay
+        self.tick_ms = TICK_MS if time.mode == "ProcessingTime" else 0
         self._processor, self._output, self._time = processor, output, time
         self._keys = pa.schema([schema.field(key) for key in keys])
         self.sides = (Side(tuple(keys), tuple(schema.names), time.column),)
