@@ -33,9 +33,12 @@ def test_dedup_within_the_watermark_is_that_of_spark(spark, tmp_path, rows):
     def timed(stream):
         return stream.where("at IS NOT NULL")
 
-    ours = run_migrating(
-        spark, tmp_path, lambda job, s: job.dedup(timed(s), "k", time="at", watermark="5 seconds"), [rows]
-    )
+    def build(job, stream):
+        return job.dedup(timed(stream), "k", time="at", watermark="5 seconds")
+
+    late = []
+    ours = run_migrating(spark, tmp_path, build, [rows], look=lambda job: late.append(job.late_rows()))
+    assert 0 < late[0]["dedup"] < 40
     native = timed(rows.read(spark)).withWatermark("at", "5 seconds").dropDuplicatesWithinWatermark(["k"])
     theirs = run_native(spark, tmp_path, native)
     assert len(theirs) > 15

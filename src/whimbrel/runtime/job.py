@@ -152,6 +152,12 @@ class Job(JobOperators):
 
         return audit(self._spark, self.board, self.checkpoint)
 
+    def late_rows(self) -> dict[str, int]:
+        """How many rows each operator has dropped because they came too late, exactly once, from the committed state."""
+        from whimbrel.runtime.reading import late_rows
+
+        return late_rows(self._spark, self.board, self.checkpoint)
+
     def stats(self, since_epoch: int = 0) -> DataFrame:
         """Rows, time and state per operator, epoch, slot and bin, as a DataFrame."""
         from whimbrel.control.statistics import as_table

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.audit import slot_values, stateful_operators
-from whimbrel.runtime.opening import open_slot
+from whimbrel.runtime.opening import OPERATOR_NOTE, open_slot
+from whimbrel.runtime.operator import LATE_ROWS
+from whimbrel.state.head import open_head
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +37,18 @@ def read_table(spark: SparkSession, board: Board, checkpoint: str, operator: str
     if not parts:
         raise BadInput(f"{checkpoint} holds no table {table!r} of an operator {operator!r}")
     return pa.concat_tables(parts)
+
+
+def late_rows(spark: SparkSession, board: Board, checkpoint: str) -> dict[str, int]:
+    """How many rows each operator has dropped because they came too late, from the committed state."""
+    from pyspark.sql import functions as fn
+
+    found: Counter[str] = Counter()
+    for number in stateful_operators(spark, checkpoint):
+        for row in slot_values(spark, checkpoint, number).where(fn.col("key").isNull()).collect():
+            notes = open_head(bytes(row["bytes"]), f"the head of slot {row['partition']}").notes
+            found[str(notes.get(OPERATOR_NOTE, ""))] += int(notes.get(LATE_ROWS, 0))
+    return dict(found)
 
 
 def current_bins(board: Board, slot: int) -> list[int]:
