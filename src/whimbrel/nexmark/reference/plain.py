@@ -33,7 +33,7 @@ def answer(
     changes: bool = False,
 ) -> list[Row]:
     """The rows of a query over ``epochs`` of (kind, record); without a delay nothing is ever late."""
-    events = list(_with_watermarks(epochs, delay_ms))
+    events = list(_with_watermarks(epochs, delay_ms, _READ.get(query)))
     size, slide = window_ms * 1000, slide_ms * 1000
     if query in RUNNING:
         rows = _running(query, events, ignore_reserve)
@@ -49,13 +49,18 @@ def micros(instant: datetime) -> int:
     return (instant - _START) // timedelta(microseconds=1)
 
 
-def _with_watermarks(epochs: Iterable[Sequence[Event]], delay_ms: int | None) -> Iterator[Timed]:
+_READ = {"q5": "auction", "q7": "price"}
+"""Queries that read bids alone, and the field without which a bid is not read: only what is read moves the watermark."""
+
+
+def _with_watermarks(epochs: Iterable[Sequence[Event]], delay_ms: int | None, needed: str | None) -> Iterator[Timed]:
     latest = _NEVER
     for epoch in epochs:
         watermark = _NEVER if delay_ms is None else latest - delay_ms * 1000
         for kind, record in epoch:
             yield kind, record, watermark
-            if record["dateTime"] is not None:
+            is_read = needed is None or (kind == "bid" and record[needed] is not None)
+            if is_read and record["dateTime"] is not None:
                 latest = max(latest, micros(record["dateTime"]))
 
 
