@@ -45,7 +45,7 @@ def test_dedup_within_the_watermark_is_that_of_spark(spark, tmp_path, rows):
     same(ours, theirs)
 
 
-@pytest.mark.parametrize("how", ["left", "full"])
+@pytest.mark.parametrize("how", [pytest.param("left", marks=pytest.mark.slow), "full"])
 def test_a_bounded_join_is_that_of_spark(spark, tmp_path, seed, how):
     rng = np.random.default_rng(seed + 1)
     left = Input(tmp_path / "left", random_rows.batches(rng, 3, 25))

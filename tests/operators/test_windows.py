@@ -29,8 +29,18 @@ def native(stream, *window):
     )
 
 
-@pytest.mark.parametrize("window", [("15 seconds",), ("20 seconds", "8 seconds")])
-@pytest.mark.parametrize("mode", ["append", "update"])
+TUMBLING, SLIDING = ("15 seconds",), ("20 seconds", "8 seconds")
+
+
+@pytest.mark.parametrize(
+    ("window", "mode"),
+    [
+        (SLIDING, "append"),
+        (TUMBLING, "update"),
+        pytest.param(TUMBLING, "append", marks=pytest.mark.slow),
+        pytest.param(SLIDING, "update", marks=pytest.mark.slow),
+    ],
+)
 def test_windows_are_those_of_spark_while_bins_migrate(spark, tmp_path, seed, window, mode):
     rows = Input(tmp_path / "rows", random_rows.batches(np.random.default_rng(seed), 5, 40))
 
