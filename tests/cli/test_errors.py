@@ -54,6 +54,7 @@ def test_bad_usage_is_one_line_and_exit_code_two(capsys: pytest.CaptureFixture[s
             "whimbrel: in.json: no such file or directory",
         ),
         (OSError(28, "No space left on device", "out"), 1, "whimbrel: out: no space left on device"),
+        (TimeoutError("after 9 seconds 3 bins still wait"), 1, "whimbrel: after 9 seconds 3 bins still wait"),
         (ValueError("boom\nand more"), 1, "whimbrel: a fault of Whimbrel, ValueError: boom (see where"),
         (KeyboardInterrupt(), 130, ""),
     ],
@@ -84,3 +85,32 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "0"
     assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is not JSON"),
+        ("[1, 2]", "holds a JSON list: an object is needed"),
+        ("[" * 100_000, "its brackets are nested too deeply"),
+        ('{"work": [' + "9" * 5000 + "]}", "exceeds the limit"),
+        ('{"work": [' + "9" * 400 + '], "state": [1], "intervals": [[0, 1]], "slots": 1, "tau": 1}', "must be finite"),
+    ],
+)
+def test_a_file_that_is_no_instance_is_one_line_and_exit_code_two(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, complaint: str
+) -> None:
+    file = tmp_path / "instance.json"
+    file.write_text(text)
+    code, line = outcome(capsys, "plan", "--instance", str(file), "--json")
+    assert (code, line.count("\n")) == (2, 1)
+    assert line.startswith(f"whimbrel: {file}") and complaint in line
+
+
+@pytest.mark.parametrize("name", ["missing.json", ".", "file/inside.json", "x" * 300])
+def test_a_file_that_cannot_be_read_is_one_line_and_exit_code_two(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    code, line = outcome(capsys, "plan", "--instance", str(tmp_path / name))
+    assert (code, line.count("\n")) == (2, 1)

@@ -25,10 +25,16 @@ def read_json_object(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path} is a directory: name a JSON file") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is not UTF-8 text: name a JSON file") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise BadInput(f"{path} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise BadInput(f"{path} is not JSON that can be read: its brackets are nested too deeply") from None
+    except ValueError as error:
+        raise BadInput(f"{path} is not JSON that can be read: {str(error).split(';')[0].lower()}") from None
     if not isinstance(value, dict):
         raise BadInput(f"{path} holds a JSON {type(value).__name__}: an object is needed")
     return value

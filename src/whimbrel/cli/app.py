@@ -65,10 +65,10 @@ def exit_code_of(error: BaseException) -> int:
 def line_of(error: BaseException) -> str:
     """The one line that a person reads. A fault of ours names its type and how to see where it happened."""
     lines = str(error).strip().splitlines()
-    if isinstance(error, WhimbrelError):
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'a file'}: {error.strerror.lower()}"
+    if isinstance(error, (WhimbrelError, TimeoutError)):
         return " ".join(" ".join(lines).split())
-    if isinstance(error, OSError):
-        return f"{error.filename or 'a file'}: {(error.strerror or str(error)).lower()}"
     first = lines[0][:300] if lines else "no message"
     return f"a fault of Whimbrel, {type(error).__name__}: {first} (see where with: whimbrel --debug ...)"
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from whimbrel.cli.answers import INFEASIBLE, note, print_json
+from whimbrel.cli.job_answers import print_audit, print_history, print_pairs, print_status, status_fields, status_line
+from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from whimbrel.control.board import Board, Status
+    from whimbrel.control.board import Board
+    from whimbrel.model import Plan
+
+LOAD_EPOCHS = 64
+"""How far back a plan looks for the load of a job."""
+
+WAIT_SECONDS = 3600.0
+"""How long ``--wait`` waits."""
+
+POSTED = ("planner", "slots", "moves", "cost", "lower_bound", "hash_cost")
+"""What is said of a plan once it is posted."""
 
 DIRECTORY = typer.Argument(..., help="The job's directory.")
 JSON = typer.Option(False, "--json", help="Print one JSON object.")
@@ -36,11 +45,11 @@ def register(app: typer.Typer) -> None:
 
 def status(directory: Path = DIRECTORY, json: bool = JSON) -> None:
     """Where a job stands: slots, epoch, the plan in progress."""
-    found = _board(directory).status()
+    board = _board(directory)
     if json:
-        print_json(_status_json(found))
-        return
-    _print_status(found)
+        print_json(status_fields(board.status()))
+    else:
+        print_status(board.status(), board.settings.max_slots)
 
 
 def rescale(
@@ -111,39 +120,32 @@ def history(directory: Path = DIRECTORY, json: bool = JSON) -> None:
     stories = list(_board(directory).history())
     if json:
         print_json({"directory": str(directory), "history": stories})
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("no", "when", "what", "planner", "pacing", "steps", "ended", "note")
-    for story in stories:
-        when = datetime.fromtimestamp(int(str(story["posted_at_ms"])) / 1000, timezone.utc).strftime(
-            "%Y-%m-%d %H:%M:%S"
-        )
-        cells = [story.get(name, "") for name in ("planner", "pacing", "steps", "ended", "note")]
-        table.add_row(str(story["number"]), when, str(story["what"]), *map(str, cells))
-    Console().print(table)
+    else:
+        print_history(stories)
 
 
 def audit(directory: Path = DIRECTORY, json: bool = JSON) -> None:
     """Read the committed state with Spark and prove it: one owner per bin, digests right, rows accounted for."""
     board = _board(directory)
-    from whimbrel.runtime.audit import audit as run_audit
-    from whimbrel.runtime.batch_session import batch_session
+    if board.newest() is None:
+        raise BadInput(f"{board.directory} has no sealed epoch yet: start its query first")
+    from whimbrel.cli.spark_session import quiet_session
 
     note("starting Spark to read the state …")
-    with batch_session() as spark:
+    with quiet_session() as spark:
+        from whimbrel.runtime.audit import audit as run_audit
+
         report = run_audit(spark, board, f"{board.directory}/checkpoint")
     if json:
         print_json(report.as_dict())
     else:
-        _print_pairs(f"audit of {directory}", report.as_dict())
+        print_audit(report)
     raise typer.Exit(0 if report.ok else 1)
 
 
 def watch(
     directory: Path = DIRECTORY,
-    seconds: float = typer.Option(0.0, "--seconds", help="Stop after this long (0: until interrupted)."),
+    seconds: float = typer.Option(0.0, "--seconds", min=0.0, help="Stop after this long (0: until interrupted)."),
     json: bool = JSON,
 ) -> None:
     """Follow a job: one line (or JSON object) for every change."""
@@ -153,21 +155,22 @@ def watch(
     while time.monotonic() < deadline:
         found = board.status()
         if found != last:
-            print_json(_status_json(found)) if json else typer.echo(_line(found))
+            print_json(status_fields(found)) if json else typer.echo(status_line(found))
             last = found
         time.sleep(0.25)
 
 
 def plan_directory(directory: Path, slots: int | None, planner: str, tau: float | None, json: bool) -> None:
     """``whimbrel plan DIR``: a dry run on a job's own load."""
+    from whimbrel.cli.planning_tables import print_plan
     from whimbrel.control.proposing import propose
 
     board = _board(directory)
-    plan = propose(board, slots, planner, 0.2 if tau is None else tau, epochs=64)
+    plan = propose(board, slots, planner, 0.2 if tau is None else tau, epochs=LOAD_EPOCHS)
     if json:
-        print_json(_plan_json(plan))
+        print_json(_plan_fields(plan))
     else:
-        _print_pairs(f"plan for {directory}", _plan_json(plan, arrays=False))
+        print_plan(plan, board.load(LOAD_EPOCHS), len(plan.current.active_slots))
     if not plan.feasible:
         raise typer.Exit(INFEASIBLE)
 
@@ -178,7 +181,16 @@ def _board(directory: Path) -> Board:
     text = str(directory)
     # A shell path turns memory:// and hdfs:// into one slash; give the second one back.
     scheme, colon, rest = text.partition(":/")
-    return Board(f"{scheme}://{rest.lstrip('/')}" if colon and scheme.isalpha() else str(directory.absolute()))
+    if not (colon and scheme.isalnum()):
+        return Board(str(directory.absolute()))
+    address = f"{scheme}://{rest.lstrip('/')}"
+    try:
+        return Board(address)
+    except (OSError, ValueError) as error:
+        why = (str(error).splitlines() or ["no reason given"])[0]
+        raise BadInput(
+            f"{address}: this place cannot be opened here ({why}): name a local directory, or hdfs://"
+        ) from None
 
 
 def _plan_and_post(
@@ -195,15 +207,15 @@ def _plan_and_post(
 
     board = _board(directory)
     chosen = _pacing(*pacing)
-    plan = propose(board, slots, planner, tau, epochs=64)
+    plan = propose(board, slots, planner, tau, epochs=LOAD_EPOCHS)
+    facts = _plan_fields(plan)
     if not plan.feasible:
         if json:
-            print_json(_plan_json(plan) | {"posted": None})
+            print_json(facts | {"posted": None})
         else:
-            _print_pairs(f"no plan for {directory}", _plan_json(plan, arrays=False))
+            typer.echo(f"No plan: {plan.reason}.")
         raise typer.Exit(INFEASIBLE)
-    number = board.post_plan(plan, chosen, note)
-    _finish(board, number, _plan_json(plan, arrays=False), wait, json)
+    _finish(board, board.post_plan(plan, chosen, note), facts, wait, json)
 
 
 def _pacing(name: str, size: int | None, gap: int | None, p99: str | None) -> Any:
@@ -214,22 +226,18 @@ def _pacing(name: str, size: int | None, gap: int | None, p99: str | None) -> An
 
 
 def _finish(board: Board, number: int, facts: dict[str, Any], wait: bool, json: bool) -> None:
+    if not board.status().running:
+        note("no driver runs this job at the moment: the plan waits in the log until the query is started")
     if wait:
         from whimbrel.control.waiting import wait_until_settled
 
-        wait_until_settled(board, 3600.0, _narrator())
+        wait_until_settled(board, WAIT_SECONDS, lambda found: note(status_line(found)))
     found = board.status()
-    answer = facts | {"posted": number, "status": _status_json(found)}
     if json:
-        print_json(answer)
+        print_json(facts | {"posted": number, "status": status_fields(found)})
         return
-    if not found.running and not wait:
-        note("no driver runs this job at the moment: the plan waits in the log until the query is started")
-    _print_pairs(f"posted as record {number}", facts)
-
-
-def _narrator() -> Callable[[Status], None]:
-    return lambda found: note(_line(found))
+    shown = {name: value for name, value in facts.items() if name in POSTED and value is not None}
+    print_pairs(shown | {"state": status_line(found)}, f"posted as record {number}; whimbrel history lists it")
 
 
 def _posted(directory: Path, number: int, what: str, json: bool) -> None:
@@ -239,55 +247,7 @@ def _posted(directory: Path, number: int, what: str, json: bool) -> None:
         typer.echo(f"{what}: record {number} of {directory}; it takes effect at the next epoch")
 
 
-def _line(found: Status) -> str:
-    state = "paused" if found.paused else "settled" if found.settled else "moving"
-    return (
-        f"epoch {found.epoch}: {len(found.slots)} slots, {state}, plan {found.plan or '-'}, "
-        f"{found.remaining} bins to go, {found.travelling} travelling"
-    )
+def _plan_fields(plan: Plan) -> dict[str, Any]:
+    from whimbrel.cli.planning_tables import plan_fields
 
-
-def _status_json(found: Status) -> dict[str, Any]:
-    return asdict(found) | {"active_slots": len(found.slots)}
-
-
-def _print_status(found: Status) -> None:
-    _print_pairs(f"job {found.name}", _status_json(found))
-
-
-def _print_pairs(title: str, facts: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, show_header=False, title_justify="left")
-    for name, value in facts.items():
-        table.add_row(name.replace("_", " "), str(value))
-    Console().print(table)
-
-
-def _plan_json(plan: Any, arrays: bool = True) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        name: getattr(plan, name)
-        for name in (
-            "feasible",
-            "planner",
-            "slots",
-            "cost",
-            "gain",
-            "lower_bound",
-            "limit",
-            "max_load",
-            "moves",
-            "hash_cost",
-            "seconds",
-        )
-    }
-    if plan.reason:
-        facts["reason"] = plan.reason
-    if plan.smallest_tau is not None:
-        facts["smallest_tau"] = plan.smallest_tau
-    if arrays and plan.target is not None:
-        facts["assignment"] = list(plan.target.owner)
-        if plan.intervals is not None:
-            facts["intervals"] = [list(interval) for interval in plan.intervals]
-    return facts
+    return plan_fields(plan, len(plan.current.active_slots))

@@ -41,5 +41,12 @@ def _check_entries(name: str, values: Sequence[Number]) -> None:
     for b, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise BadInput(f"{name}[{b}] is {value!r}: it must be a number")
-        if not math.isfinite(value) or value < 0:
-            raise BadInput(f"{name}[{b}] is {value}: it must be finite and zero or more")
+        if not _is_finite(value) or value < 0:
+            raise BadInput(f"{name}[{b}] is {str(value)[:30]}: it must be finite and zero or more")
+
+
+def _is_finite(value: Number) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
