@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 import duckdb
 import numpy as np
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
 from tests.state.doubles import MemoryBackend
 
 from whimbrel.model.durations import milliseconds
-from whimbrel.nexmark.events.schema import TIME
+from whimbrel.nexmark.events.schema import KINDS, TIME
+from whimbrel.runtime.building_joins import build_join
+from whimbrel.runtime.building_windows import build_sessions, build_windows
 from whimbrel.runtime.operator import Rows, Side, SlotCall
 from whimbrel.runtime.operators.per_bin import PerBin
 from whimbrel.state.hashing import KeyHashes, hash_keys
@@ -28,6 +31,7 @@ _TYPES = {
     "boolean": pa.bool_(),
     "timestamp": TIME,
     "array<bigint>": pa.list_(pa.int64()),
+    "array<string>": pa.list_(pa.string()),
 }
 _MACROS = (
     "CREATE MACRO unix_micros(t) AS epoch_us(t)",
@@ -40,6 +44,20 @@ def arrow_schema(ddl):
     return pa.schema([(name, _TYPES[kind]) for name, kind in re.findall(r"(\w+) ([\w<>]+)", ddl)])
 
 
+@dataclass(eq=False)
+class Source:
+    """One kind of event, as the rows of each epoch."""
+
+    kind: str
+
+    def frame(self):
+        return Frame(self, KINDS[self.kind].names)
+
+    @property
+    def output(self):
+        return KINDS[self.kind]
+
+
 @dataclass
 class Frame:
     """A stage of the dataflow: where its rows come from, and the SQL applied since."""
@@ -47,6 +65,11 @@ class Frame:
     source: object
     columns: list
     steps: list = field(default_factory=list)
+
+    @property
+    def schema(self):
+        """As Spark would know it: the SQL tells, over no rows."""
+        return from_arrow_schema(self.rows({id(self.source): self.source.output.empty_table()}).schema)
 
     def where(self, condition):
         return Frame(self.source, self.columns, [*self.steps, f"SELECT * FROM t WHERE {condition}"])
@@ -70,7 +93,7 @@ class Frame:
 
 
 def _quoted(sql):
-    return re.sub(r"(\d)L\b", r"\1", sql)
+    return re.sub(r"\bwindow\.(start|end)\b", r"window_\1", re.sub(r"(\d)L\b", r"\1", sql))
 
 
 def _zone(table, zone):
@@ -84,7 +107,7 @@ def _batch(table):
 
 
 class MemoryJob:
-    """``unary``, ``binary`` and ``install`` as a job has them; ``run`` drives the epochs."""
+    """Operators as a job has them, but for the struct that a window is on Spark; ``run`` drives the epochs."""
 
     def __init__(self, slots, bits, seed):
         self.slots, self.bits = slots, bits
@@ -103,6 +126,18 @@ class MemoryJob:
         options = [rest.get(key) for key in ("tables", "schedules", "watermark")]
         return self._node(name, sides, step, schema, *options, [left, right])
 
+    def windows(self, stream, key, *, time, length, watermark, name, **aggregates):
+        built = build_windows(name, stream, key, time, length, None, None, aggregates, watermark, "append")
+        return self.install(built, stream)
+
+    def sessions(self, stream, key, *, time, gap, watermark, name, **aggregates):
+        return self.install(build_sessions(name, stream, key, time, gap, aggregates, watermark), stream)
+
+    def join(self, left, right, on, *, name):
+        return self.install(
+            build_join(name, left, right, (on, on), "inner", (None, None), (None, None), None), left, right
+        )
+
     def _node(self, name, sides, step, schema, tables, schedules, watermark, inputs):
         declared = {n: (arrow_schema(k), arrow_schema(v)) for n, (k, v) in (tables or {}).items()}
         records = None if schedules is None else arrow_schema(schedules)
@@ -113,8 +148,8 @@ class MemoryJob:
         self.nodes.append(node)
         return Frame(node, node.output.names)
 
-    def run(self, epochs):
-        """Every epoch's tables by source; returns all rows that the last node gave out."""
+    def run(self, epochs, result):
+        """Every epoch's tables by source; returns all rows of the result."""
         found, latest_us = [], None
         for number, sources in enumerate(epochs):
             produced = {id(source): table for source, table in sources.items()}
@@ -123,7 +158,7 @@ class MemoryJob:
             for node in self.nodes:
                 times = node.run(number, produced, watermark_ms, owner)
                 latest_us = max([t for t in (latest_us, *times) if t is not None], default=None)
-            found.append(produced[id(self.nodes[-1])])
+            found.append(pa.Table.from_batches([result.rows(produced)]))
         return pa.concat_tables(found)
 
     def _delay_us(self):

@@ -62,6 +62,7 @@ def _foreign_event(rng: random.Random, number: int) -> Event:
         record["reserve"] = rng.randrange(1, 15)
     if kind == "bid":
         record["auction"] = rng.randrange(max(number - 60, 0), number + 10)
+        record["price"] *= rng.choice((1, 1, 1, 1_000, 200_000))
     nullable = [name for name in record if name != "id"]
     for name in nullable:
         if rng.random() < 0.03:

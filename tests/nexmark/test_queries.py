@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.nexmark.comparing import assert_same, from_arrow, multiset
-from tests.nexmark.in_memory import Frame, MemoryJob
+from tests.nexmark.in_memory import MemoryJob, Source
 from tests.nexmark.scenarios import foreign, generated, tables, unwrapped
 
 from whimbrel.nexmark.arrivals import end_of_input
 from whimbrel.nexmark.events.schema import KINDS
-from whimbrel.nexmark.queries import MIGRATABLE, migratable_query
+from whimbrel.nexmark.queries import MIGRATABLE, TIMED, migratable_query
 from whimbrel.nexmark.reference import changes_of, duckdb_answer, plain_answer
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
@@ -22,13 +22,13 @@ LATENESS_MS = 20_000
 
 def answer(query, epochs, settings, seed=0, slots=3):
     """The query's rows over these epochs, and one more that ends the stream."""
-    sources = {kind: object() for kind in KINDS}
-    frames = [Frame(source, KINDS[kind].names) for kind, source in sources.items()]
+    sources = {kind: Source(kind) for kind in KINDS}
+    frames = [source.frame() for source in sources.values()]
     job = MemoryJob(slots, bits=4, seed=seed)
-    migratable_query(query, job, Streams(None, *frames), settings)
-    ends = ENDS if query in ("q4", "q5", "q6", "q7", "q8") else []
+    result = migratable_query(query, job, Streams(None, *frames), settings)
+    ends = ENDS if query in TIMED else []
     fed = [tables(epoch) for epoch in [*epochs, ends, []]]
-    return job.run([{source: each[kind] for kind, source in sources.items()} for each in fed])
+    return job.run([{source: each[kind] for kind, source in sources.items()} for each in fed], result)
 
 
 def cut(events, pieces, seed):
@@ -59,7 +59,7 @@ def test_the_reserve_can_be_ignored(query):
     assert_same(from_arrow(found), from_arrow(wanted), query)
 
 
-@pytest.mark.parametrize("query", ["q4", "q5", "q6", "q7", "q8"])
+@pytest.mark.parametrize("query", TIMED)
 @pytest.mark.parametrize("delay_ms", [0, 500])
 def test_late_events_change_nothing_exactly_where_the_reference_says_so(query, delay_ms):
     events = STREAMS["foreign"]

@@ -22,7 +22,7 @@ from whimbrel.model.assignment import Assignment
 from whimbrel.model.errors import BadInput, OperatorFailed
 from whimbrel.model.plan import Plan
 from whimbrel.nexmark.arrivals import end_of_input, lateness_ms, read_events, write_epochs
-from whimbrel.nexmark.queries import MIGRATABLE, migratable_query
+from whimbrel.nexmark.queries import MIGRATABLE, TIMED, migratable_query
 from whimbrel.nexmark.results import write_result
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams, spark_schema
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 EVENTS_PER_EPOCH = 100_000
 _EPOCHS_AFTER_LAST = 4
-_TIMED = ("q4", "q5", "q6", "q7", "q8")
 _RAISED = re.compile(r"^[A-Za-z_.]*(Error|Failed|Damaged|Mismatch|Input|Differs|Driver|InUse): ")
 
 
@@ -110,7 +109,7 @@ class _Ride:
         self._source.mkdir()
         delay_ms = lateness_ms(rows) if wanted.delay_ms is None else wanted.delay_ms
         self._settings = replace(wanted.settings, delay_ms=delay_ms)
-        end = end_of_input() if wanted.query in _TIMED else None
+        end = end_of_input() if wanted.query in TIMED else None
         self._files = write_epochs(rows, folder / "staged", wanted.epochs_of(rows.num_rows), end)
 
     def ride(self) -> int:

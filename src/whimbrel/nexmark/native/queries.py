@@ -6,7 +6,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whimbrel.model.errors import BadInput
-from whimbrel.nexmark.native import q0, q1, q2, q3, q4, q5, q6, q7, q8
+from whimbrel.nexmark.native import (
+    q0,
+    q1,
+    q11,
+    q13,
+    q14,
+    q15,
+    q17,
+    q18,
+    q19,
+    q2,
+    q20,
+    q3,
+    q4,
+    q5,
+    q6,
+    q7,
+    q8,
+    q9,
+)
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 
@@ -23,6 +42,15 @@ NATIVE: dict[str, Callable[[Streams, Settings], DataFrame]] = {
     "q6": q6.query,
     "q7": q7.query,
     "q8": q8.query,
+    "q9": q9.query,
+    "q11": q11.query,
+    "q13": q13.query,
+    "q14": q14.query,
+    "q15": q15.query,
+    "q17": q17.query,
+    "q18": q18.query,
+    "q19": q19.query,
+    "q20": q20.query,
 }
 """From a query's name to its native form."""
 

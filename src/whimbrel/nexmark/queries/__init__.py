@@ -4,6 +4,6 @@ A step function sees one slot's rows as Arrow batches; whatever it keeps lies in
 that belong to bins. ``COLUMNS`` of the result are those of the reference answers.
 """
 
-from whimbrel.nexmark.queries.catalogue import MIGRATABLE, migratable_query
+from whimbrel.nexmark.queries.catalogue import MIGRATABLE, TIMED, migratable_query
 
-__all__ = ["MIGRATABLE", "migratable_query"]
+__all__ = ["MIGRATABLE", "TIMED", "migratable_query"]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from whimbrel.model.errors import BadInput
 
 _BID = ("auction", "bidder", "price", "dateTime", "extra")
+_AUCTION = (
+    "id", "itemName", "description", "initialBid", "reserve", "dateTime", "expires", "seller", "category", "extra",
+)  # fmt: skip
+_LEVELS = ("total", "rank1", "rank2", "rank3")
 _PERSON = ("id", "name", "emailAddress", "creditCard", "city", "state", "dateTime", "extra")
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -17,6 +21,32 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "q6": ("seller", "average"),
     "q7": _BID,
     "q8": _PERSON,
+    "q9": (*_AUCTION, "auction", "bidder", "price", "bid_dateTime", "bid_extra"),
+    "q11": ("bidder", "bids", "session_start", "session_end"),
+    "q13": ("auction", "bidder", "price", "dateTime", "value"),
+    "q14": ("auction", "bidder", "price", "bid_time_type", "dateTime", "extra", "c_counts"),
+    "q15": (
+        "window_start",
+        "window_end",
+        *(f"{level}_{what}" for what in ("bids", "bidders", "auctions") for level in _LEVELS),
+    ),
+    "q17": (
+        "window_start",
+        "window_end",
+        "auction",
+        *(f"{level}_bids" for level in _LEVELS),
+        *(f"{kind}_price" for kind in ("min", "max", "avg", "sum")),
+    ),
+    "q18": _BID,
+    "q19": (*_BID, "rank"),
+    "q20": (
+        "auction",
+        "bidder",
+        "price",
+        "bid_dateTime",
+        "bid_extra",
+        *("auction_" + name if name in ("dateTime", "extra") else name for name in _AUCTION[1:]),
+    ),
 }
 QUERIES = tuple(COLUMNS)
 RUNNING = ("q4", "q6")

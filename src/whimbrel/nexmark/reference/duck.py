@@ -17,6 +17,14 @@ _CLOSED = """
         GROUP BY ALL
     )"""
 
+_OPENS = 'epoch_us("dateTime") - ((epoch_us("dateTime") % $size) + $size) % $size'
+_RANKS = {"total": "true", "rank1": "price < 10000", "rank2": "price BETWEEN 10000 AND 999999", "rank3": "price > 999999"}
+
+
+def _by_rank(what: str, expression: str) -> str:
+    return ", ".join(f"{expression} FILTER (WHERE {level}) AS {rank}_{what}" for rank, level in _RANKS.items())
+
+
 _SQL = {
     "q0": 'SELECT auction, bidder, price, "dateTime", extra FROM bid',
     "q1": 'SELECT auction, bidder, price::DOUBLE * 0.908::DOUBLE AS price, "dateTime", extra FROM bid',
@@ -59,6 +67,65 @@ _SQL = {
             SELECT 1 FROM auction a WHERE a.seller = p.id
             AND epoch_us(a."dateTime") - ((epoch_us(a."dateTime") % $size) + $size) % $size
               = epoch_us(p."dateTime") - ((epoch_us(p."dateTime") % $size) + $size) % $size)""",
+    "q9": """
+        WITH opened AS (SELECT row_number() OVER () AS opening, * FROM auction),
+        offers AS (
+            SELECT o.*, b.auction, b.bidder, b.price, b."dateTime" AS "bid_dateTime", b.extra AS bid_extra
+            FROM opened o JOIN bid b ON b.auction = o.id
+            WHERE b."dateTime" < o.expires AND (b.price >= o.reserve OR $ignore_reserve) AND b.price IS NOT NULL)
+        SELECT * EXCLUDE opening FROM offers
+        QUALIFY row_number() OVER (PARTITION BY opening ORDER BY price DESC, "bid_dateTime", bidder NULLS LAST,
+                                   bid_extra NULLS LAST) = 1""",
+    "q11": """
+        WITH timed AS (
+            SELECT bidder, epoch_us("dateTime") AS moment,
+                   lag(epoch_us("dateTime")) OVER (PARTITION BY bidder ORDER BY "dateTime") AS before
+            FROM bid WHERE bidder IS NOT NULL AND "dateTime" IS NOT NULL),
+        numbered AS (
+            SELECT bidder, moment, count(*) FILTER (WHERE before IS NULL OR moment - before > $size)
+                   OVER (PARTITION BY bidder ORDER BY moment RANGE UNBOUNDED PRECEDING) AS session
+            FROM timed)
+        SELECT bidder, count(*) AS bids, make_timestamp(min(moment)) AS session_start,
+               make_timestamp(max(moment) + $size) AS session_end
+        FROM numbered GROUP BY bidder, session""",
+    "q13": """
+        SELECT auction, bidder, price, "dateTime", 'value ' || key AS value
+        FROM bid JOIN range(10000) AS side(key) ON auction % 10000 = key""",
+    "q14": """
+        SELECT auction, bidder, price::DOUBLE * 0.908::DOUBLE AS price,
+               CASE WHEN hour("dateTime") BETWEEN 8 AND 18 THEN 'dayTime'
+                    WHEN hour("dateTime") <= 6 OR hour("dateTime") >= 20 THEN 'nightTime'
+                    ELSE 'otherTime' END AS bid_time_type,
+               "dateTime", extra, length(extra) - length(replace(extra, 'c', '')) AS c_counts
+        FROM bid WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000""",
+    "q15": f"""
+        SELECT make_timestamp(opens) AS window_start, make_timestamp(opens + $size) AS window_end,
+               {_by_rank("bids", "count(*)")},
+               {_by_rank("bidders", "count(DISTINCT bidder)")},
+               {_by_rank("auctions", "count(DISTINCT auction)")}
+        FROM (SELECT *, {_OPENS} AS opens FROM bid WHERE "dateTime" IS NOT NULL) GROUP BY opens""",
+    "q17": f"""
+        SELECT make_timestamp(opens) AS window_start, make_timestamp(opens + $size) AS window_end, auction,
+               {_by_rank("bids", "count(*)")},
+               min(price) AS min_price, max(price) AS max_price, sum(price)::DOUBLE / count(price) AS avg_price,
+               sum(price)::BIGINT AS sum_price
+        FROM (SELECT *, {_OPENS} AS opens FROM bid WHERE auction IS NOT NULL AND "dateTime" IS NOT NULL)
+        GROUP BY opens, auction""",
+    "q18": f"""
+        SELECT auction, bidder, price, "dateTime", extra
+        FROM bid WHERE auction IS NOT NULL AND bidder IS NOT NULL AND "dateTime" IS NOT NULL
+        QUALIFY row_number() OVER (PARTITION BY auction, bidder, {_OPENS}
+            ORDER BY "dateTime" DESC, price DESC NULLS LAST, extra DESC NULLS LAST) = 1""",
+    "q19": f"""
+        SELECT *, row_number() OVER (PARTITION BY auction, {_OPENS}
+            ORDER BY price DESC, "dateTime", bidder NULLS LAST, extra NULLS LAST) AS rank
+        FROM bid WHERE auction IS NOT NULL AND price IS NOT NULL AND "dateTime" IS NOT NULL
+        QUALIFY rank <= 10""",
+    "q20": """
+        SELECT b.auction, b.bidder, b.price, b."dateTime" AS "bid_dateTime", b.extra AS bid_extra,
+               a."itemName", a.description, a."initialBid", a.reserve, a."dateTime" AS "auction_dateTime",
+               a.expires, a.seller, a.category, a.extra AS auction_extra
+        FROM bid b JOIN auction a ON b.auction = a.id WHERE a.category = 10""",
 }
 
 

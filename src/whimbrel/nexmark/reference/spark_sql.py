@@ -19,6 +19,18 @@ _FINALS = """
         SELECT record, id, category, seller, expires, MAX(price) AS final
         FROM valid GROUP BY record, id, category, seller, expires)"""
 
+_LEVELS = (
+    ("total", "TRUE"),
+    ("rank1", "price < 10000"),
+    ("rank2", "price >= 10000 AND price < 1000000"),
+    ("rank3", "price >= 1000000"),
+)
+
+
+def _counts(what: str, counted: str) -> str:
+    return ", ".join(f"COUNT({counted.format(level)}) AS {name}_{what}" for name, level in _LEVELS)
+
+
 _SQL = {
     "q0": "SELECT auction, bidder, price, dateTime, extra FROM {bid}",
     "q1": "SELECT auction, bidder, CAST(price AS DOUBLE) * 0.908D AS price, dateTime, extra FROM {bid}",
@@ -58,6 +70,62 @@ _SQL = {
         sellers AS (SELECT DISTINCT seller, window(dateTime, 'SIZE') AS w FROM {auction})
         SELECT n.id, n.name, n.emailAddress, n.creditCard, n.city, n.state, n.dateTime, n.extra
         FROM newcomers AS n JOIN sellers AS s ON n.id = s.seller AND n.w = s.w""",
+    "q9": """
+        WITH numbered AS (SELECT *, monotonically_increasing_id() AS record FROM {auction}),
+        ranked AS (
+            SELECT n.*, b.auction, b.bidder, b.price, b.dateTime AS bid_dateTime, b.extra AS bid_extra,
+                   ROW_NUMBER() OVER (PARTITION BY n.record ORDER BY b.price DESC, b.dateTime ASC,
+                                      b.bidder ASC NULLS LAST, b.extra ASC NULLS LAST) AS row
+            FROM numbered AS n INNER JOIN {bid} AS b ON n.id = b.auction AND b.dateTime < n.expires
+            WHERE b.price IS NOT NULL AND RESERVE_RULE)
+        SELECT * FROM ranked WHERE row = 1""",
+    "q11": """
+        SELECT bidder, COUNT(*) AS bids, session_window.start AS session_start, session_window.end AS session_end
+        FROM {bid} WHERE bidder IS NOT NULL GROUP BY bidder, session_window(dateTime, 'SIZE')""",
+    "q13": """
+        SELECT b.auction, b.bidder, b.price, b.dateTime, CONCAT('value ', CAST(s.id AS STRING)) AS value
+        FROM {bid} AS b, RANGE(0, 10000) AS s WHERE MOD(b.auction, 10000) = s.id""",
+    "q14": """
+        SELECT auction, bidder, CAST(price AS DOUBLE) * 0.908D AS price,
+               CASE WHEN HOUR(dateTime) >= 8 AND HOUR(dateTime) <= 18 THEN 'dayTime'
+                    WHEN HOUR(dateTime) <= 6 OR HOUR(dateTime) >= 20 THEN 'nightTime'
+                    ELSE 'otherTime' END AS bid_time_type,
+               dateTime, extra,
+               CAST(CHAR_LENGTH(extra) - CHAR_LENGTH(REPLACE(extra, 'c')) AS BIGINT) AS c_counts
+        FROM {bid} WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000""",
+    "q15": f"""
+        WITH placed AS (SELECT *, window(dateTime, 'SIZE') AS w FROM {{bid}})
+        SELECT w.start AS window_start, w.end AS window_end, {_counts("bids", "CASE WHEN {} THEN 1 END")},
+               {_counts("bidders", "DISTINCT CASE WHEN {} THEN bidder END")},
+               {_counts("auctions", "DISTINCT CASE WHEN {} THEN auction END")}
+        FROM placed GROUP BY w""",
+    "q17": f"""
+        WITH placed AS (SELECT *, window(dateTime, 'SIZE') AS w FROM {{bid}} WHERE auction IS NOT NULL)
+        SELECT w.start AS window_start, w.end AS window_end, auction,
+               {_counts("bids", "CASE WHEN {} THEN 1 END")}, MIN(price) AS min_price, MAX(price) AS max_price,
+               AVG(price) AS avg_price, SUM(price) AS sum_price
+        FROM placed GROUP BY w, auction""",
+    "q18": """
+        WITH placed AS (
+            SELECT *, window(dateTime, 'SIZE') AS w FROM {bid} WHERE auction IS NOT NULL AND bidder IS NOT NULL),
+        lasts AS (SELECT MAX(STRUCT(dateTime, price, extra)) AS l, auction, bidder FROM placed
+                  GROUP BY w, auction, bidder)
+        SELECT auction, bidder, l.price, l.dateTime, l.extra FROM lasts""",
+    "q19": """
+        WITH placed AS (
+            SELECT *, window(dateTime, 'SIZE') AS w FROM {bid} WHERE auction IS NOT NULL AND price IS NOT NULL),
+        ranked AS (
+            SELECT *, CAST(ROW_NUMBER() OVER (PARTITION BY w, auction ORDER BY price DESC, dateTime ASC,
+                           bidder ASC NULLS LAST, extra ASC NULLS LAST) AS BIGINT) AS rank
+            FROM placed)
+        SELECT auction, bidder, price, dateTime, extra, rank FROM ranked WHERE rank < 11""",
+    "q20": """
+        WITH chosen AS (
+            SELECT id, itemName, description, initialBid, reserve, dateTime AS auction_dateTime, expires, seller,
+                   category, extra AS auction_extra
+            FROM {auction} WHERE category = 10)
+        SELECT b.auction, b.bidder, b.price, b.dateTime AS bid_dateTime, b.extra AS bid_extra, c.*
+        FROM {bid} AS b INNER JOIN chosen AS c ON c.id = b.auction""",
 }
 
 
