@@ -40,16 +40,19 @@ def generate(
 
 @group.command("run")
 def run(
-    query: str = typer.Argument(..., help="q0 to q8."),
+    query: str = typer.Argument(..., help="q0 to q9, q11, q13 to q15, q17 to q20."),
     events: Path = typer.Option(..., "--events", help="The generated folders, or JSON lines of other origin."),
     out: Path = typer.Option(..., "--out", help="Directory for the result as Parquet."),
-    window: str = typer.Option("10 seconds", "--window", help="Window of q5, q7 and q8."),
+    window: str | None = typer.Option(
+        None, "--window", help="The query's window, or q11's gap. Default: 10 seconds; a day for q15 to q19."
+    ),
     slide: str | None = typer.Option(None, "--slide", help="Slide of q5; half of the window by default."),
     ignore_reserve: bool = typer.Option(False, "--ignore-reserve", help="Count bids below the reserve as well."),
     delay: str | None = typer.Option(None, "--delay", help="Watermark delay; by default nothing is late."),
     slots: int = typer.Option(2, "--slots", help="Active slots at the start."),
     rescale: str = typer.Option("", "--rescale", help='Migrations, as "EPOCH:SLOTS[,...]".'),
     pacing: str = typer.Option("batched", "--pacing", help="How a plan becomes steps."),
+    p99: str = typer.Option("2 seconds", "--p99", help="Latency that the budget pacing keeps to."),
     bins: int = typer.Option(256, "--bins", help="Bins of the job, a power of two."),
     epochs: int | None = typer.Option(None, "--epochs", help="Into how many epochs the events are divided."),
     changes: bool = typer.Option(False, "--changes", help="q4 and q6: every change, not only the last per key."),
@@ -61,15 +64,16 @@ def run(
     from whimbrel.nexmark.running import Run
     from whimbrel.nexmark.running import run as run_query
 
-    Pacing.of(pacing, p99_ms=1000.0)
+    Pacing.of(pacing, p99_ms=_milliseconds(p99))
     wanted = Run(
         query,
-        settings=_settings(window, slide, ignore_reserve),
+        settings=_settings(query, window, slide, ignore_reserve),
         delay_ms=None if delay is None else _milliseconds(delay, zero=True),
         slots=slots,
         bins=bins,
         rescale=_parse_rescale(rescale),
         pacing=pacing,
+        p99_ms=_milliseconds(p99),
         epochs=epochs,
         changes=changes,
     )
@@ -80,12 +84,66 @@ def run(
     _print(answer, out, json)
 
 
-def _settings(window: str, slide: str | None, ignore_reserve: bool) -> Any:
-    from whimbrel.nexmark.settings import Settings
+@group.command("check")
+def check(
+    queries: list[str] = typer.Argument(None, help="Queries to check; all by default."),
+    count: int = typer.Option(100_000, "--events", help="How many events to generate for it."),
+    window: str = typer.Option("10 seconds", "--window", help="The window of every query that has one."),
+    slide: str | None = typer.Option(None, "--slide", help="Slide of q5; half of the window by default."),
+    seed: int = typer.Option(0, "--seed", help="Another seed makes other events."),
+    out_of_order: int = typer.Option(1, "--out-of-order", help="Size of the groups within which events are shuffled."),
+    pacing: str = typer.Option("batched", "--pacing", help="How a plan becomes steps."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+) -> None:
+    """Run queries from 2 slots to 4, a random rebalance and 3, and compare each result with two batch engines."""
+    from tempfile import TemporaryDirectory
 
-    window_ms = _milliseconds(window)
-    slide_ms = max(1, window_ms // 2) if slide is None else _milliseconds(slide)
-    return Settings(window_ms=window_ms, slide_ms=slide_ms, ignore_reserve=ignore_reserve)
+    from whimbrel.cli.spark_session import quiet_session
+    from whimbrel.migration import Pacing
+    from whimbrel.nexmark.checking import Journey
+    from whimbrel.nexmark.checking import check as check_query
+    from whimbrel.nexmark.events import Rules, write_files
+    from whimbrel.nexmark.reference import QUERIES
+
+    Pacing.of(pacing, p99_ms=1.0)
+    journey, found = Journey(pacing=pacing), []
+    runs = [journey.of(query, _settings(query, window, slide, False)) for query in queries or QUERIES]
+    with TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:
+        events = Path(folder) / "events"
+        write_files(events, count, Rules(seed=seed, out_of_order=out_of_order), "parquet")
+        with quiet_session() as spark:
+            for wanted in runs:
+                answer = check_query(spark, wanted, events, Path(folder) / wanted.query)
+                found.append(answer)
+                verdict = "equal to DuckDB and Spark SQL" if answer["equal"] else "DIFFERENT"
+                note(f"{wanted.query}: {verdict}; {answer['moves']} moves, {answer['seconds']} s")
+    if json:
+        print_json({"events": count, "equal": all(each["equal"] for each in found), "queries": found})
+    else:
+        _table(f"{count:,} events, 2 slots to 4, shuffled, to 3", found, ("query", *_COUNTS, "duckdb", "spark_sql"))
+    if not all(each["equal"] for each in found):
+        for row in [row for each in found for row in each["differences"]]:
+            note(row)
+        raise typer.Exit(1)
+
+
+@group.command("lines")
+def lines(json: bool = typer.Option(False, "--json", help="Print one JSON object.")) -> None:
+    """Count the lines of code of every query, natively and with Whimbrel's operators."""
+    from whimbrel.nexmark.lines import table
+
+    rows = table()
+    if json:
+        print_json({"queries": rows})
+    else:
+        _table("lines of code", rows, ("query", "native", "migratable", "shared"))
+
+
+def _settings(query: str, window: str | None, slide: str | None, ignore_reserve: bool) -> Any:
+    from whimbrel.nexmark.settings import settings_of
+
+    window_ms, slide_ms = (None if each is None else _milliseconds(each) for each in (window, slide))
+    return settings_of(query, window_ms, slide_ms, ignore_reserve)
 
 
 def _milliseconds(duration: str, zero: bool = False) -> int:
@@ -110,15 +168,23 @@ def _parse_rescale(text: str) -> dict[int, int]:
     return found
 
 
+_COUNTS = ("rows_in", "rows_out", "epochs", "moves", "seconds")
+
+
 def _print(answer: dict[str, Any], out: Path, json: bool) -> None:
     if json:
         print_json({**answer, "out": str(out)})
-        return
+    else:
+        _table(f"{answer['query']} over {answer['rows_in']:,} events", [answer], _COUNTS)
+
+
+def _table(title: str, rows: list[Any], columns: tuple[str, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{answer['query']} over {answer['rows_in']:,} events")
-    for name in ("rows_out", "epochs", "moves", "seconds"):
+    table = Table(title=title)
+    for name in columns:
         table.add_column(name.replace("_", " "), justify="right")
-    table.add_row(*(f"{answer[name]:,}" for name in ("rows_out", "epochs", "moves", "seconds")))
+    for row in rows:
+        table.add_row(*(f"{row[name]:,}" if type(row[name]) in (int, float) else str(row[name]) for name in columns))
     Console().print(table)

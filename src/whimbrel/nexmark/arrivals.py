@@ -58,6 +58,13 @@ def times_us(events: pa.Table) -> Integers:
     return np.asarray(pc.fill_null(pc.coalesce(*columns).cast(pa.int64()), -(1 << 62)).to_numpy())
 
 
+def of_kind(events: pa.Table, kind: str) -> pa.Table:
+    """The events of one kind as a flat table, in order of arrival."""
+    rows = events.column(kind).drop_null().combine_chunks()
+    columns = [pc.struct_field(rows, index) for index in range(len(KINDS[kind]))]
+    return pa.table(columns, schema=KINDS[kind])
+
+
 def lateness_ms(events: pa.Table) -> int:
     """The longest time by which any event lags behind the latest one before it, rounded up."""
     times = times_us(events)

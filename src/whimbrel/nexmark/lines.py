@@ -7,6 +7,7 @@ blank lines, comments, docstrings and imports are not. Shared files count fully 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 FORMS = ("native", "queries")
@@ -14,24 +15,39 @@ _ROOT = Path(__file__).parent
 
 
 def table() -> list[dict[str, int | str]]:
-    """One row per query: its lines in both forms."""
-    names = sorted(path.stem for path in (_ROOT / "queries").glob("q[0-9]*.py"))
+    """One row per query: its lines in both forms, and how many of the migratable ones other queries use too."""
+    names = sorted((path.stem for path in (_ROOT / "queries").glob("q[0-9]*.py")), key=lambda name: int(name[1:]))
+    users = Counter(file for name in names for file in files_of("queries", name))
     return [
-        {"query": name, "native": lines_of("native", name), "migratable": lines_of("queries", name)} for name in names
+        {
+            "query": name,
+            "native": lines_of("native", name),
+            "migratable": lines_of("queries", name),
+            "shared": sum(_lines("queries", file) for file in files_of("queries", name) if users[file] > 1),
+        }
+        for name in names
     ]
 
 
 def lines_of(form: str, query: str) -> int:
     """Lines of one query in one form, with the files of its folder that it needs."""
-    folder = _ROOT / form
+    return sum(_lines(form, file) for file in files_of(form, query))
+
+
+def files_of(form: str, query: str) -> set[str]:
+    """The query's own file and the files of its folder that it imports, directly or not."""
     seen: set[str] = set()
     waiting = [query]
     while waiting:
         name = waiting.pop()
         if name not in seen:
             seen.add(name)
-            waiting += _siblings(folder / f"{name}.py", f"whimbrel.nexmark.{form}.")
-    return sum(code_lines((folder / f"{name}.py").read_text(encoding="utf-8")) for name in seen)
+            waiting += _siblings(_ROOT / form / f"{name}.py", f"whimbrel.nexmark.{form}.")
+    return seen
+
+
+def _lines(form: str, file: str) -> int:
+    return code_lines((_ROOT / form / f"{file}.py").read_text(encoding="utf-8"))
 
 
 def code_lines(source: str) -> int:

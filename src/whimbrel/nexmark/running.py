@@ -53,6 +53,7 @@ class Run:
     rescale: Mapping[int, int] = field(default_factory=dict)
     shuffle: Mapping[int, int] = field(default_factory=dict)
     pacing: str = "batched"
+    p99_ms: float = 2_000
     epochs: int | None = None
     changes: bool = False
 
@@ -63,6 +64,12 @@ class Run:
             raise BadInput("a job needs at least one slot")
         if min([0, *self.rescale, *self.shuffle]) < 0:
             raise BadInput("epochs count from 0")
+        if self.epochs is not None and self.epochs < 1:
+            raise BadInput(f"{self.epochs} epochs: the events need at least one")
+        if self.epochs is not None and self.turns and self.turns[-1] >= self.epochs:
+            raise BadInput(f"epoch {self.turns[-1]} never comes: there are {self.epochs}, counted from 0")
+        if self.max_slots > self.bins:
+            raise BadInput(f"{self.max_slots} slots for {self.bins} bins: a slot needs a bin at least")
 
     @property
     def max_slots(self) -> int:
@@ -83,8 +90,8 @@ class Run:
 
 def run(spark: SparkSession, wanted: Run, events: Path, out: Path) -> dict[str, Any]:
     """Runs the query and writes its result to ``out``; returns the counts of the contract."""
-    if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} is not empty: name a new directory for the result")
+    if out.is_file() or (out.exists() and any(out.iterdir())):
+        raise BadInput(f"{out} is {'a file' if out.is_file() else 'not empty'}: name a new directory for the result")
     begun = time.monotonic()
     rows = read_events(events)
     with tempfile.TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:
@@ -160,9 +167,13 @@ class _Ride:
 
     def _post(self, ours: Job, epoch: int) -> None:
         if epoch in self._wanted.rescale:
-            ours.apply(_plan(ours, self._wanted.rescale[epoch]), pacing=self._wanted.pacing)
+            self._apply(ours, _plan(ours, self._wanted.rescale[epoch]))
         if epoch in self._wanted.shuffle:
-            ours.apply(_shuffled(ours, self._wanted.shuffle[epoch]), pacing=self._wanted.pacing)
+            self._apply(ours, _shuffled(ours, self._wanted.shuffle[epoch]))
+
+    def _apply(self, ours: Job, plan: Plan) -> None:
+        budget = self._wanted.p99_ms if self._wanted.pacing == "budget" else None
+        ours.apply(plan, pacing=self._wanted.pacing, p99=budget)
 
 
 def _plan(ours: Job, slots: int) -> Plan:

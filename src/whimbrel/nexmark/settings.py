@@ -51,5 +51,25 @@ class Settings:
         return f"{self.slide_ms} milliseconds"
 
 
-DEFAULTS = {"q5": Settings(), "q7": Settings(slide_ms=10_000), "q8": Settings(slide_ms=10_000)}
-"""The settings of the queries that have windows."""
+_DAY_MS = 86_400_000
+_TUMBLING = Settings(slide_ms=10_000)
+_DAILY = Settings(window_ms=_DAY_MS, slide_ms=_DAY_MS)
+DEFAULTS = {
+    **dict.fromkeys(("q7", "q8", "q11"), _TUMBLING),
+    **dict.fromkeys(("q15", "q17", "q18", "q19"), _DAILY),
+}
+"""The settings of the queries whose windows are not 10 seconds by 5."""
+
+
+def settings_of(
+    query: str, window_ms: int | None = None, slide_ms: int | None = None, ignore_reserve: bool = False
+) -> Settings:
+    """The query's settings, with what is given in the place of its defaults; a window alone slides by half of itself.
+
+    >>> settings_of("q5", window_ms=4_000).slide_ms, settings_of("q15").window
+    (2000, '86400000 milliseconds')
+    """
+    usual = DEFAULTS.get(query, Settings())
+    window = usual.window_ms if window_ms is None else window_ms
+    halves = usual.slide_ms if window_ms is None else max(1, window // 2)
+    return Settings(window, halves if slide_ms is None else slide_ms, ignore_reserve)

@@ -5,15 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from whimbrel.nexmark.native.levels import LEVELS
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
-
-LEVELS = {
-    "total": "true",
-    "rank1": "price < 10000",
-    "rank2": "price >= 10000 AND price < 1000000",
-    "rank3": "price >= 1000000",
-}
 
 
 def query(streams: Streams, settings: Settings) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from whimbrel.nexmark.native.q15 import LEVELS
+from whimbrel.nexmark.native.levels import LEVELS
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 

@@ -7,7 +7,6 @@ gives its rows out when it closes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,34 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whimbrel.nexmark.events.schema import BID
+from whimbrel.nexmark.queries.ranking import Best
 from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.runtime.operator import Rows, Side
 from whimbrel.runtime.operators.per_bin import BinsContext, PerBin
 
 FIELDS = tuple(BID.names)
 BIDS = narrowed("bid", "opens", *FIELDS)
-
-
-@dataclass(frozen=True)
-class Best:
-    """Which bids are best: the first ``count`` of each group in this order; nulls come last either way."""
-
-    group: tuple[str, ...]
-    order: tuple[tuple[str, str], ...]
-    count: int
-
-    def ranked(self, rows: pa.Table) -> pa.Table:
-        """The best rows of each group, with ``rank`` from 0."""
-        keys = [(name, "ascending") for name in self.group] + list(self.order)
-        rows = rows.take(pc.sort_indices(rows, sort_keys=keys))
-        starts = np.zeros(rows.num_rows, np.bool_)
-        starts[:1] = True
-        for name in self.group:
-            column = rows.column(name).to_numpy()
-            starts[1:] |= column[1:] != column[:-1]
-        first = np.flatnonzero(starts)
-        rank = np.arange(rows.num_rows) - np.repeat(first, np.diff(np.append(first, rows.num_rows)))
-        return rows.append_column("rank", pa.array(rank, pa.int64())).filter(pa.array(rank < self.count))
 
 
 class BestRows(PerBin):
@@ -81,9 +59,7 @@ def keep_best(context: BinsContext, best: Best, size: int) -> pa.Table:
         ranked = best.ranked(pa.concat_tables([known.select(fresh.column_names), fresh]))
         moved = ranked.filter(pc.not_equal(ranked.column("rank"), ranked.column("was")))
         table.put(moved.append_column("closes", pc.add(moved.column("opens"), size)))
-    return pa.table(closed).set_column(
-        closed.schema.get_field_index("rank"), "rank", pc.add(closed.column("rank"), 1)
-    )
+    return pa.table(closed).set_column(closed.schema.get_field_index("rank"), "rank", pc.add(closed.column("rank"), 1))
 
 
 def _known(table: Any, fresh: pa.Table, best: Best) -> pa.Table:

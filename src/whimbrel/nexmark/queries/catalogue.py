@@ -9,15 +9,7 @@ from whimbrel.model.errors import BadInput
 from whimbrel.nexmark.queries import (
     q0,
     q1,
-    q11,
-    q13,
-    q14,
-    q15,
-    q17,
-    q18,
-    q19,
     q2,
-    q20,
     q3,
     q4,
     q5,
@@ -25,6 +17,14 @@ from whimbrel.nexmark.queries import (
     q7,
     q8,
     q9,
+    q11,
+    q13,
+    q14,
+    q15,
+    q17,
+    q18,
+    q19,
+    q20,
 )
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams

@@ -27,13 +27,13 @@ TABLES = {
 AUCTIONS = pa.schema([(name, pa.int64()) for name in ("id", "seller", "category", "reserve", "expires", "dateTime")])
 BIDS = narrowed("bid", "id", "price", "at", "dateTime")
 OUTPUT = "id bigint, seller bigint, category bigint, expires bigint, final bigint"
-NO_PRICE = -(1 << 63)
+_NONE = -(1 << 63)
 """No valid bid yet: less than any price."""
 
 
 def closings(job: Job, streams: Streams, settings: Settings, name: str) -> DataFrame:
     """(id, seller, category, expires, final) of every auction that found a price, once it has closed."""
-    reserve = f"{NO_PRICE + 1}L" if settings.ignore_reserve else "reserve"
+    reserve = f"{_NONE + 1}L" if settings.ignore_reserve else "reserve"
     auctions = streams.auction.where("id IS NOT NULL").selectExpr(
         "id", "seller", "category", f"{reserve} AS reserve", "unix_micros(expires) AS expires", "dateTime"
     )
@@ -71,7 +71,7 @@ def _close_due(context: BinsContext) -> pa.RecordBatch:
     rows = auctions.read(places[places >= 0])
     auctions.delete(rows)
     context.table("closed").put(rows)
-    sold = rows.filter(pc.not_equal(rows.column("best"), NO_PRICE))
+    sold = rows.filter(pc.not_equal(rows.column("best"), _NONE))
     return sold.rename_columns({"best": "final"}).drop_columns(["reserve"])
 
 
@@ -85,7 +85,7 @@ def _open(context: BinsContext, auctions: pa.RecordBatch) -> None:
     if not auctions.num_rows:
         return
     rows, early = claim_lists(context.table("early"), auctions, ["price", "at"])
-    best = _best(auctions.take(pa.array(rows)), early, rows, np.full(auctions.num_rows, NO_PRICE))
+    best = _best(auctions.take(pa.array(rows)), early, rows, np.full(auctions.num_rows, _NONE))
     context.table("open").put(auctions.append_column("best", pa.array(best)))
     ends_ms = -(-auctions.column("expires").to_numpy() // 1000)
     context.schedule(ends_ms - 1, auctions.select(["id"]))

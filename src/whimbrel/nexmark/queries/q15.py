@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.queries.levels import LEVELS
 from whimbrel.nexmark.queries.q0 import NO_STATE
 from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.settings import Settings
@@ -22,13 +23,7 @@ from whimbrel.runtime.operator import Rows, Side
 from whimbrel.runtime.operators.per_bin import BinsContext, PerBin
 from whimbrel.runtime.operators.table_view import TableView
 
-RANKS = ("unpriced", "rank1", "rank2", "rank3")
-LEVELS = (
-    "CASE WHEN price IS NULL THEN 1 ELSE 0 END AS unpriced",
-    "CASE WHEN price < 10000 THEN 1 ELSE 0 END AS rank1",
-    "CASE WHEN price >= 10000 AND price < 1000000 THEN 1 ELSE 0 END AS rank2",
-    "CASE WHEN price >= 1000000 THEN 1 ELSE 0 END AS rank3",
-)
+RANKS = ("unpriced", *LEVELS)
 WHO = ("bidder", "auction")
 COUNTS = [f"{level}_{what}" for what in ("bids", "bidders", "auctions") for level in ("total", *RANKS[1:])]
 SEEN = narrowed("bid", "id", "opens", *RANKS, "dateTime")
@@ -55,9 +50,10 @@ def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
     size = settings.window_ms * 1000
     opens = f"unix_micros(dateTime) - pmod(unix_micros(dateTime), {size}) AS opens"
     bids = streams.bid.where("dateTime IS NOT NULL")
+    unpriced = "CASE WHEN price IS NULL THEN 1 ELSE 0 END AS unpriced"
     sides = [Side(("id",), tuple(SEEN.names), "dateTime") for _ in WHO]
-    inputs = [bids.selectExpr(f"{who} AS id", opens, *LEVELS, "dateTime") for who in WHO]
-    tables = {who: (_KEY, _VALUES) for who in WHO}
+    inputs = [bids.selectExpr(f"{who} AS id", opens, unpriced, *LEVELS.values(), "dateTime") for who in WHO]
+    tables = dict.fromkeys(WHO, (_KEY, _VALUES))
     members = Members("q15-members", sides, partial(count, size=size), PARTS, tables, delay=settings.delay)
     parts = job.install(members, *inputs)
     return job.unary(parts, "opens", partial(add_up, size=size), OUTPUT, tables=NO_STATE, name="q15")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from whimbrel.nexmark.queries.best_rows import FIELDS, Best, BestRows, in_windows
+from whimbrel.nexmark.queries.best_rows import FIELDS, BestRows, in_windows
+from whimbrel.nexmark.queries.ranking import Best
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams
 from whimbrel.runtime.job import Job

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from whimbrel.nexmark.events.schema import AUCTION
-from whimbrel.nexmark.queries.best_rows import Best
-from whimbrel.nexmark.queries.closings import NO_PRICE
+from whimbrel.nexmark.queries.ranking import Best
 from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.queries.waiting import append_lists, claim_lists
 from whimbrel.nexmark.settings import Settings
@@ -33,6 +32,8 @@ AUCTIONS = AUCTION.append(pa.field("least", pa.int64()))
 BIDS = narrowed("bid", "id", *OFFER, "dateTime")
 OUTPUT = f"{declared('auction')}, auction bigint, bidder bigint, price bigint, bid_dateTime timestamp, bid_extra string"
 INSTANT = pa.timestamp("us", tz="UTC")
+LEAST = 1 - (1 << 63)
+"""No price is below it: what stands for the reserve where that does not count."""
 WINNER = Best(
     group=("id",),
     order=(("price", "descending"), ("dateTime", "ascending"), ("bidder", "ascending"), ("extra", "ascending")),
@@ -42,7 +43,7 @@ WINNER = Best(
 
 def query(job: Job, streams: Streams, settings: Settings) -> DataFrame:
     """An auction's fields and those of its winning bid."""
-    least = f"{NO_PRICE + 1}" if settings.ignore_reserve else "reserve"
+    least = str(LEAST) if settings.ignore_reserve else "reserve"
     auctions = streams.auction.where("id IS NOT NULL").selectExpr(*AUCTION.names, f"{least} AS least")
     bids = streams.bid.where("auction IS NOT NULL").selectExpr(
         "auction AS id", "bidder", "price", "unix_micros(dateTime) AS at", "extra", "dateTime"

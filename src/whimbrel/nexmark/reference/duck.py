@@ -18,7 +18,12 @@ _CLOSED = """
     )"""
 
 _OPENS = 'epoch_us("dateTime") - ((epoch_us("dateTime") % $size) + $size) % $size'
-_RANKS = {"total": "true", "rank1": "price < 10000", "rank2": "price BETWEEN 10000 AND 999999", "rank3": "price > 999999"}
+_RANKS = {
+    "total": "true",
+    "rank1": "price < 10000",
+    "rank2": "price BETWEEN 10000 AND 999999",
+    "rank3": "price > 999999",
+}
 
 
 def _by_rank(what: str, expression: str) -> str:

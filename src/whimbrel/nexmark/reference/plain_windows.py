@@ -56,7 +56,7 @@ def _grouped(
 ) -> dict[tuple[Any, ...], list[Record]]:
     groups = defaultdict(list)
     for start, bid in _timely(events, "bid", needed, size, size):
-        groups[start, *(bid[name] for name in by)].append(bid)
+        groups[(start, *(bid[name] for name in by))].append(bid)
     return groups
 
 
