@@ -56,7 +56,8 @@ def _grouped(
 ) -> dict[tuple[Any, ...], list[Record]]:
     groups = defaultdict(list)
     for start, bid in _timely(events, "bid", needed, size, size):
-        groups[(start, *(bid[name] for name in by))].append(bid)
+        group = (start, *(bid[name] for name in by))
+        groups[group].append(bid)
     return groups
 
 
