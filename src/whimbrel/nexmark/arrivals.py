@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,12 +20,13 @@ import pyarrow.parquet as pq
 
 from whimbrel.model.errors import BadInput
 from whimbrel.nexmark.events.chance import Integers
-from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
+from whimbrel.nexmark.events.schema import END_TIME, EVENT, FIRST_TIME, KINDS, LAST_TIME, TIME
 from whimbrel.nexmark.json_lines import read_lines
 
 _BLOCK = 1 << 24
-_THE_END = datetime(2200, 1, 1, tzinfo=timezone.utc)
-"""Later than any event, and still an instant that pandas can count in nanoseconds."""
+_LINES = (".json", ".jsonl", ".ndjson")
+_EARLIEST_US, _LATEST_US = (int(each.timestamp()) * 1_000_000 for each in (FIRST_TIME, LAST_TIME))
+_FAULTS = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 
 
 def read_events(path: Path) -> pa.Table:
@@ -36,26 +36,18 @@ def read_events(path: Path) -> pa.Table:
     """
     if not path.exists():
         raise BadInput(f"{path}: there is no such file or directory")
-    if path.is_dir() and all((path / kind).is_dir() for kind in KINDS):
-        return _checked(_merged({kind: _read_folder(path / kind, kind) for kind in KINDS}), path)
-    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
+    if path.is_dir() and any((path / kind).is_dir() for kind in KINDS):
+        return _merged(_read_folders(path))
+    files = _files(path, _LINES) if path.is_dir() else [path]
     if not files:
         raise BadInput(f"{path}: needs the folders person, auction and bid, or JSON lines (*.jsonl)")
-    return _checked(pa.concat_tables([_read_json(file, EVENT) for file in files]), path)
+    return pa.concat_tables([_read_json(file, EVENT) for file in files])
 
 
-def _checked(events: pa.Table, path: Path) -> pa.Table:
-    times = times_us(events)
-    latest = int(times.max(initial=-(1 << 62)))
-    if latest >= round(_THE_END.timestamp() * 1e6):
-        raise BadInput(f"{path}: an event happens in {1970 + latest // 31_556_952_000_000}: milliseconds are meant")
-    return events
-
-
-def times_us(events: pa.Table) -> Integers:
-    """The time of each event in microseconds; -2**62 where it has none."""
-    columns = [pc.struct_field(events.column(kind), "dateTime") for kind in KINDS]
-    return np.asarray(pc.fill_null(pc.coalesce(*columns).cast(pa.int64()), -(1 << 62)).to_numpy())
+def _files(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The files with these endings, compressed or not, by name; hidden ones and markers of other programs are none."""
+    found = sorted(each for each in folder.glob("*") if each.name[0] not in "._" and each.is_file())
+    return [each for each in found if each.name.removesuffix(".gz").endswith(endings)]
 
 
 def of_kind(events: pa.Table, kind: str) -> pa.Table:
@@ -63,6 +55,12 @@ def of_kind(events: pa.Table, kind: str) -> pa.Table:
     rows = events.column(kind).drop_null().combine_chunks()
     columns = [pc.struct_field(rows, index) for index in range(len(KINDS[kind]))]
     return pa.table(columns, schema=KINDS[kind])
+
+
+def times_us(events: pa.Table) -> Integers:
+    """The time of each event in microseconds; -2**62 where it has none."""
+    columns = [pc.struct_field(events.column(kind), "dateTime") for kind in KINDS]
+    return np.asarray(pc.fill_null(pc.coalesce(*columns).cast(pa.int64()), -(1 << 62)).to_numpy())
 
 
 def lateness_ms(events: pa.Table) -> int:
@@ -80,9 +78,9 @@ def end_of_input() -> pa.Table:
     It moves the watermark past everything else, so that all that is open closes. Nothing in it is null that a
     query may filter on: Spark pushes filters below watermarks, and a row that is filtered out moves none.
     """
-    person = {"id": -2, "dateTime": _THE_END}
-    auction = {"id": -1, "seller": -1, "category": -1, "reserve": 1, "dateTime": _THE_END, "expires": _THE_END}
-    bid = {"auction": -1, "bidder": -1, "price": 0, "dateTime": _THE_END}
+    person = {"id": -2, "dateTime": END_TIME}
+    auction = {"id": -1, "seller": -1, "category": -1, "reserve": 1, "dateTime": END_TIME, "expires": END_TIME}
+    bid = {"auction": -1, "bidder": -1, "price": 0, "dateTime": END_TIME}
     return pa.Table.from_pylist([{"person": person}, {"auction": auction}, {"bid": bid}], schema=EVENT)
 
 
@@ -102,27 +100,35 @@ def write_epochs(events: pa.Table, folder: Path, epochs: int, end: pa.Table | No
     return len(parts)
 
 
-def _read_folder(folder: Path, kind: str) -> pa.Table:
-    schema = KINDS[kind]
-    tables = [_read_parquet(file, schema) for file in sorted(folder.glob("*.parquet"))]
-    tables += [_read_json(file, schema) for file in sorted(folder.glob("*.json*"))]
-    if not tables:
-        raise BadInput(f"{folder} holds neither JSON lines (*.jsonl) nor Parquet (*.parquet)")
-    return pa.concat_tables(tables)
+def _read_folders(root: Path) -> dict[str, pa.Table]:
+    tables = {kind: _read_folder(root / kind, kind) for kind in KINDS}
+    if not any(tables.values()):
+        raise BadInput(f"{root}: its folders hold neither JSON lines (*.jsonl) nor Parquet (*.parquet)")
+    return {kind: pa.concat_tables([KINDS[kind].empty_table(), *parts]) for kind, parts in tables.items()}
+
+
+def _read_folder(folder: Path, kind: str) -> list[pa.Table]:
+    if not folder.is_dir():
+        return []
+    tables = [_read_parquet(file, KINDS[kind]) for file in _files(folder, (".parquet",))]
+    return tables + [_read_json(file, KINDS[kind]) for file in _files(folder, _LINES)]
 
 
 def _read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         table = pq.read_table(path)
         known = [table.column(f.name) if f.name in table.schema.names else pa.nulls(len(table), f.type) for f in schema]
-        return pa.table([column.cast(f.type) for column, f in zip(known, schema, strict=True)], schema=schema)
-    except pa.ArrowInvalid as error:
+        found = pa.table([column.cast(f.type) for column, f in zip(known, schema, strict=True)], schema=schema)
+    except _FAULTS as error:
         raise BadInput(f"{path}: {error}") from None
+    if not _in_range(found.column("dateTime")):
+        raise BadInput(f"{path}: an event happens before 1970 or after 2099")
+    return found
 
 
 def _read_json(path: Path, schema: pa.Schema) -> pa.Table:
     """By Arrow's reader where the instants are all of one form, line by line where they are not or a fault lies."""
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         return schema.empty_table()
     for instants in (TIME, pa.int64()):
         table = _read_fast(path, schema, instants)
@@ -135,14 +141,29 @@ def _read_fast(path: Path, schema: pa.Schema, instants: pa.DataType) -> pa.Table
     parsing = pj.ParseOptions(explicit_schema=_with_instants(schema, instants), unexpected_field_behavior="ignore")
     try:
         table = pj.read_json(path, pj.ReadOptions(block_size=_BLOCK), parsing).select(schema.names)
-    except pa.ArrowInvalid:
+        if instants != TIME:
+            table = table.cast(_with_instants(schema, pa.timestamp("ms", tz="UTC"))).cast(schema)
+    except _FAULTS:
         return None
-    if instants != TIME:
-        milliseconds = _with_instants(schema, pa.timestamp("ms", tz="UTC"))
-        table = table.cast(milliseconds).cast(schema)
-    if schema is EVENT and sum(table.column(kind).null_count for kind in KINDS) != 2 * len(table):
-        return None
-    return table
+    if schema is not EVENT:
+        is_whole = _in_range(table.column("dateTime")) and not _nothing_known(table)
+        return table if is_whole else None
+    times = [pc.struct_field(table.column(kind), "dateTime") for kind in KINDS]
+    one_each = sum(table.column(kind).null_count for kind in KINDS) == 2 * len(table)
+    return table if one_each and all(map(_in_range, times)) else None
+
+
+def _in_range(times: pa.ChunkedArray) -> bool:
+    found = pc.min_max(times.cast(pa.int64())).as_py()
+    return found["min"] is None or (found["min"] >= _EARLIEST_US and found["max"] < _LATEST_US)
+
+
+def _nothing_known(table: pa.Table) -> bool:
+    """Whether some row has none of the fields: perhaps it stands under the name of its kind."""
+    empty = None
+    for column in table.columns:
+        empty = column.is_null() if empty is None else pc.and_(empty, column.is_null())
+    return bool(pc.any(empty).as_py())
 
 
 def _with_instants(schema: pa.Schema, instants: pa.DataType) -> pa.Schema:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -10,22 +13,28 @@ from typing import Any
 import pyarrow as pa
 
 from whimbrel.model.errors import BadInput
-from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
+from whimbrel.nexmark.events.schema import EVENT, FIRST_TIME, KINDS, LAST_TIME, TIME
 
 _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def read_lines(path: Path, schema: pa.Schema) -> pa.Table:
     """The rows of a file in the shape of EVENT or of one kind; BadInput names the line and the field."""
-    rows = []
-    with path.open(encoding="utf-8", errors="strict") as lines:
-        try:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    rows.append(_row(line, schema, f"{path}, line {number}"))
-        except UnicodeDecodeError:
-            raise BadInput(f"{path} is not UTF-8 text") from None
+    rows = [_row(line, schema, f"{path}, line {number}") for number, line in _lines(path) if line.strip()]
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig") as lines:
+            yield from enumerate(lines, 1)
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8 text") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise BadInput(f"{path} is damaged, or not compressed by gzip as its name says") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _row(line: str, schema: pa.Schema, where: str) -> dict[str, Any]:
@@ -33,14 +42,23 @@ def _row(line: str, schema: pa.Schema, where: str) -> dict[str, Any]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise BadInput(f"{where}: not JSON ({error.msg} at column {error.colno})") from None
+    except RecursionError:
+        raise BadInput(f"{where}: nested too deeply") from None
     if not isinstance(value, dict):
         raise BadInput(f"{where}: a JSON {type(value).__name__}, where an object is needed")
     if schema is not EVENT:
-        return _fields(value, schema, where)
+        return _fields(_unwrapped(value, schema), schema, where)
     kinds = [kind for kind in KINDS if value.get(kind) is not None]
     if len(kinds) != 1 or not isinstance(value[kinds[0]], dict):
         raise BadInput(f"{where}: needs exactly one of the objects person, auction and bid")
     return {kinds[0]: _fields(value[kinds[0]], KINDS[kinds[0]], where)}
+
+
+def _unwrapped(value: dict[str, Any], schema: pa.Schema) -> dict[str, Any]:
+    """In the folder of a kind a record may stand bare, or under the name of its kind."""
+    (kind,) = (kind for kind, each in KINDS.items() if each is schema)
+    inner = value.get(kind)
+    return inner if isinstance(inner, dict) else value
 
 
 def _fields(value: dict[str, Any], schema: pa.Schema, where: str) -> dict[str, Any]:
@@ -51,22 +69,49 @@ def _converted(value: Any, field: pa.Field, where: str) -> Any:
     if value is None:
         return None
     if field.type == TIME:
-        return _instant(value, f"{where}: {field.name}")
+        return _instant(value, field.name, where)
     if field.type == pa.string():
-        return value if isinstance(value, str) else json.dumps(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        raise BadInput(f"{where}: {field.name} is {value!r}, where a whole number is needed")
-    if not -(1 << 63) <= value < 1 << 63:
+        return _text(value, f"{where}: {field.name}")
+    whole = _whole(value)
+    if whole is None:
+        raise BadInput(f"{where}: {field.name} is {_shown(value)}, where a whole number is needed")
+    if not -(1 << 63) <= whole < 1 << 63:
         raise BadInput(f"{where}: {field.name} is {value}, which does not fit into 64 bits")
-    return int(value)
+    return whole
 
 
-def _instant(value: Any, where: str) -> datetime:
-    """Whole milliseconds since 1970, or ISO 8601 text, in UTC where it names no zone."""
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if isinstance(value, int) or value.is_integer() else None
+
+
+def _text(value: Any, where: str) -> str:
+    """Text as it is; anything else as the JSON that it was."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     try:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return _START + timedelta(milliseconds=value)
-        parsed = datetime.fromisoformat(str(value).replace("Z", "+00:00").replace(" ", "T"))
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{where} has half of a surrogate pair, which is no text") from None
+    return text
+
+
+def _instant(value: Any, name: str, where: str) -> datetime:
+    """Whole milliseconds since 1970, or ISO 8601 text, in UTC where it names no zone."""
+    whole = _whole(value)
+    try:
+        if whole is not None:
+            found = _START + timedelta(milliseconds=whole)
+        else:
+            parsed = datetime.fromisoformat(str(value).replace("Z", "+00:00").replace(" ", "T"))
+            found = parsed.replace(tzinfo=timezone.utc) if parsed.tzinfo is None else parsed.astimezone(timezone.utc)
     except (ValueError, OverflowError):
-        raise BadInput(f"{where} is {value!r}: write ISO 8601 text or milliseconds since 1970") from None
-    return parsed.replace(tzinfo=timezone.utc) if parsed.tzinfo is None else parsed
+        raise BadInput(f"{where}: {name} is {_shown(value)}: write ISO 8601 text or milliseconds since 1970") from None
+    if name == "dateTime" and not FIRST_TIME <= found < LAST_TIME:
+        raise BadInput(f"{where}: {name} is in {found.year}: events happen from 1970 to 2099; milliseconds are meant")
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

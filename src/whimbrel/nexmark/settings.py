@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from whimbrel.model.errors import BadInput
 
+LONGEST_WINDOW_MS = 10_000 * 86_400_000
+LONGEST_DELAY_MS = 131 * 366 * 86_400_000
+"""Events happen within 130 years, so none is later; the end of the input comes 160 years after the last of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -27,8 +31,10 @@ class Settings:
             raise BadInput(
                 f"the slide of {self.slide_ms} ms exceeds the window of {self.window_ms} ms: events would be lost"
             )
-        if self.delay_ms < 0:
-            raise BadInput(f"the delay is {self.delay_ms} ms: it must be zero or more")
+        if self.window_ms > LONGEST_WINDOW_MS:
+            raise BadInput(f"a window of {self.window_ms} ms: the longest is 10,000 days")
+        if not 0 <= self.delay_ms <= LONGEST_DELAY_MS:
+            raise BadInput(f"the delay is {self.delay_ms} ms: it must be zero or more, and 130 years at most")
 
     @property
     def windows_at_once(self) -> int:

@@ -6,9 +6,20 @@ milliseconds.
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pyarrow as pa
 
 TIME = pa.timestamp("us", tz="UTC")
+FIRST_TIME = datetime(1970, 1, 1, tzinfo=timezone.utc)
+"""Events happen from here on: a watermark of Spark's begins at 1970."""
+LAST_TIME = datetime(2100, 1, 1, tzinfo=timezone.utc)
+"""Events happen before this."""
+END_TIME = datetime(2260, 1, 1, tzinfo=timezone.utc)
+"""When the end of an input happens: later than any event by more than the longest delay, and still an instant that
+pandas can count in nanoseconds."""
+FAR_MS = 4_733_510_400_000
+"""The year 2120: what would close later closes at the end of the input."""
 
 PERSON = pa.schema(
     [

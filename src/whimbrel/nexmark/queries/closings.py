@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from whimbrel.nexmark.events.schema import FAR_MS
 from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.queries.waiting import append_lists, claim_lists
 from whimbrel.nexmark.settings import Settings
@@ -88,7 +89,7 @@ def _open(context: BinsContext, auctions: pa.RecordBatch) -> None:
     best = _best(auctions.take(pa.array(rows)), early, rows, np.full(auctions.num_rows, _NONE))
     context.table("open").put(auctions.append_column("best", pa.array(best)))
     ends_ms = -(-auctions.column("expires").to_numpy() // 1000)
-    context.schedule(ends_ms - 1, auctions.select(["id"]))
+    context.schedule(np.minimum(ends_ms, FAR_MS) - 1, auctions.select(["id"]))
 
 
 def _offer(context: BinsContext, bids: pa.RecordBatch) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from whimbrel.nexmark.events.schema import AUCTION
+from whimbrel.nexmark.events.schema import AUCTION, FAR_MS
 from whimbrel.nexmark.queries.ranking import Best
 from whimbrel.nexmark.queries.shapes import narrowed, shaped
 from whimbrel.nexmark.queries.waiting import append_lists, claim_lists
@@ -104,7 +104,8 @@ def _open(context: BinsContext, auctions: pa.RecordBatch) -> pa.Table:
     opened = auctions.filter(hopeful)
     if opened.num_rows:
         context.table("open").put(opened)
-        context.schedule(-(-ends.filter(hopeful).to_numpy() // 1000) - 1, opened.select(["id"]))
+        ends_ms = -(-ends.filter(hopeful).to_numpy() // 1000)
+        context.schedule(np.minimum(ends_ms, FAR_MS) - 1, opened.select(["id"]))
     return offers.select(["id", *OFFER]).cast(pa.schema([BIDS.field(name) for name in ("id", *OFFER)]))
 
 
