@@ -13,10 +13,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
+from tests.nexmark.scenarios import tables, unwrapped
 from tests.state.doubles import MemoryBackend
 
 from whimbrel.model.durations import milliseconds
+from whimbrel.nexmark.arrivals import end_of_input
 from whimbrel.nexmark.events.schema import KINDS, TIME
+from whimbrel.nexmark.queries import TIMED, migratable_query
+from whimbrel.nexmark.streams import Streams
 from whimbrel.runtime.building_joins import build_join
 from whimbrel.runtime.building_windows import build_sessions, build_windows
 from whimbrel.runtime.operator import Rows, Side, SlotCall
@@ -42,6 +46,9 @@ _MACROS = (
 def arrow_schema(ddl):
     """The Arrow schema of the DDL that the queries use."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in re.findall(r"(\w+) ([\w<>]+)", ddl)])
+
+
+ENDS = unwrapped(end_of_input())
 
 
 @dataclass(eq=False)
@@ -244,3 +251,14 @@ class _Node:
 def mine_of(ledger):
     """The bins that a ledger holds."""
     return list(ledger.owned)
+
+
+def answer(query, epochs, settings, seed=0, slots=3):
+    """The query's rows over these epochs, and one more that ends the stream."""
+    sources = {kind: Source(kind) for kind in KINDS}
+    frames = [source.frame() for source in sources.values()]
+    job = MemoryJob(slots, bits=4, seed=seed)
+    result = migratable_query(query, job, Streams(None, *frames), settings)
+    ends = ENDS if query in TIMED else []
+    fed = [tables(epoch) for epoch in [*epochs, ends, []]]
+    return job.run([{source: each[kind] for kind, source in sources.items()} for each in fed], result)

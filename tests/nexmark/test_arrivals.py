@@ -91,5 +91,5 @@ def test_directories_without_events_are_refused(tmp_path):
 
 def test_an_event_of_the_far_future_is_refused(tmp_path):
     (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1, "dateTime": 1436918400000000}}\n')
-    with pytest.raises(BadInput, match="milliseconds are meant"):
+    with pytest.raises(BadInput, match="milliseconds since 1970"):
         read_events(tmp_path)

@@ -5,30 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.nexmark.comparing import assert_same, from_arrow, multiset
-from tests.nexmark.in_memory import MemoryJob, Source
-from tests.nexmark.scenarios import foreign, generated, tables, unwrapped
+from tests.nexmark.in_memory import answer
+from tests.nexmark.scenarios import foreign, generated, tables
 
-from whimbrel.nexmark.arrivals import end_of_input
-from whimbrel.nexmark.events.schema import KINDS
-from whimbrel.nexmark.queries import MIGRATABLE, TIMED, migratable_query
+from whimbrel.nexmark.queries import MIGRATABLE, TIMED
 from whimbrel.nexmark.reference import changes_of, duckdb_answer, plain_answer
 from whimbrel.nexmark.settings import Settings
-from whimbrel.nexmark.streams import Streams
 
-ENDS = unwrapped(end_of_input())
 STREAMS = {"generated": generated(6_000), "foreign": foreign(1_500, seed=6)}
 LATENESS_MS = 20_000
-
-
-def answer(query, epochs, settings, seed=0, slots=3):
-    """The query's rows over these epochs, and one more that ends the stream."""
-    sources = {kind: Source(kind) for kind in KINDS}
-    frames = [source.frame() for source in sources.values()]
-    job = MemoryJob(slots, bits=4, seed=seed)
-    result = migratable_query(query, job, Streams(None, *frames), settings)
-    ends = ENDS if query in TIMED else []
-    fed = [tables(epoch) for epoch in [*epochs, ends, []]]
-    return job.run([{source: each[kind] for kind, source in sources.items()} for each in fed], result)
 
 
 def cut(events, pieces, seed):
