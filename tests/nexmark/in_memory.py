@@ -156,7 +156,7 @@ class MemoryJob:
         return Frame(node, node.output.names)
 
     def run(self, epochs, result):
-        """Every epoch's tables by source; returns all rows of the result."""
+        """Every epoch's tables by source; returns the rows of the result, epoch by epoch."""
         found, latest_us = [], None
         for number, sources in enumerate(epochs):
             produced = {id(source): table for source, table in sources.items()}
@@ -166,7 +166,7 @@ class MemoryJob:
                 times = node.run(number, produced, watermark_ms, owner)
                 latest_us = max([t for t in (latest_us, *times) if t is not None], default=None)
             found.append(pa.Table.from_batches([result.rows(produced)]))
-        return pa.concat_tables(found)
+        return found
 
     def _delay_us(self):
         return next((milliseconds(n.operator.delay) * 1000 for n in self.nodes if n.operator.delay is not None), 0)
@@ -254,11 +254,15 @@ def mine_of(ledger):
 
 
 def answer(query, epochs, settings, seed=0, slots=3):
-    """The query's rows over these epochs, and one more that ends the stream."""
+    """All rows of a query over these epochs, and one more that ends the stream."""
+    return pa.concat_tables(answers(query, [*epochs, ENDS if query in TIMED else [], []], settings, seed, slots))
+
+
+def answers(query, epochs, settings, seed=0, slots=3):
+    """The rows that the query gives out in each epoch."""
     sources = {kind: Source(kind) for kind in KINDS}
     frames = [source.frame() for source in sources.values()]
     job = MemoryJob(slots, bits=4, seed=seed)
     result = migratable_query(query, job, Streams(None, *frames), settings)
-    ends = ENDS if query in TIMED else []
-    fed = [tables(epoch) for epoch in [*epochs, ends, []]]
+    fed = [tables(epoch) for epoch in epochs]
     return job.run([{source: each[kind] for kind, source in sources.items()} for each in fed], result)

@@ -34,6 +34,18 @@ def test_generate_prints_one_json_object_and_writes_three_folders(tmp_path):
         (["run", "q5", "--events", ".", "--out", "o", "--rescale", "3"], "EPOCH:SLOTS"),
         (["run", "q5", "--events", ".", "--out", "o", "--pacing", "slow"], "no pacing"),
         (["run", "q5", "--events", ".", "--out", "o", "--slots", "0"], "at least one slot"),
+        (["run", "q5", "--events", ".", "--out", "o", "--slots", "4", "--bins", "2"], "4 slots for 2 bins"),
+        (["run", "q5", "--events", ".", "--out", "o", "--rescale", "1:400"], "400 slots for 256 bins"),
+        (["run", "q5", "--events", ".", "--out", "o", "--rescale", "7:4", "--epochs", "5"], "epoch 7 never comes"),
+        (["run", "q5", "--events", ".", "--out", "o", "--epochs", "0"], "at least one"),
+        (["run", "q5", "--events", ".", "--out", "o", "--window", "0 seconds"], "too short"),
+        (["run", "q5", "--events", ".", "--out", "o", "--window", "20000 days"], "10,000 days"),
+        (["run", "q5", "--events", ".", "--out", "o", "--delay", "9000 weeks"], "130 years"),
+        (["run", "q5", "--events", ".", "--out", "o", "--p99", "quick"], "no duration"),
+        (["check", "q10"], "no query 'q10'"),
+        (["check", "q5", "--pacing", "slow"], "no pacing"),
+        (["generate", "--events", "5", "--out", "x", "--rate", "0"], "at least 1"),
+        (["generate", "--events", "5", "--out", "x", "--out-of-order", "953"], "no multiple of 953"),
         (["generate", "--events", "5", "--out", "x", "--format", "csv"], "jsonl or parquet"),
     ],
 )
@@ -49,3 +61,9 @@ def test_rescales_are_read_as_pairs():
     assert _parse_rescale("") == {}
     with pytest.raises(BadInput, match="twice"):
         _parse_rescale("3:4,3:5")
+
+
+def test_the_lines_of_code_are_printed_for_programs_and_for_people():
+    rows = json.loads(invoke("lines", "--json").stdout)["queries"]
+    assert [row["query"] for row in rows][:3] == ["q0", "q1", "q2"]
+    assert "migratable" in invoke("lines").stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from whimbrel.nexmark.lines import code_lines, lines_of, table
 from whimbrel.nexmark.queries import MIGRATABLE
 
@@ -41,3 +43,10 @@ def test_every_query_has_both_counts():
     rows = table()
     assert [row["query"] for row in rows] == list(MIGRATABLE)
     assert all(row["native"] > 1 and row["migratable"] > 1 for row in rows)
+
+
+def test_the_reference_page_prints_these_counts():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "nexmark.md").read_text(encoding="utf-8")
+    for row in table():
+        line = f"| {row['query']} | {row['native']} | {row['migratable']} | {row['shared']} |"
+        assert line in page, f"docs/reference/nexmark.md should have the line {line}"

@@ -68,6 +68,8 @@ class Run:
             raise BadInput(f"{self.epochs} epochs: the events need at least one")
         if self.epochs is not None and self.turns and self.turns[-1] >= self.epochs:
             raise BadInput(f"epoch {self.turns[-1]} never comes: there are {self.epochs}, counted from 0")
+        if self.delay_ms is not None:
+            replace(self.settings, delay_ms=self.delay_ms)
         if self.max_slots > self.bins:
             raise BadInput(f"{self.max_slots} slots for {self.bins} bins: a slot needs a bin at least")
 

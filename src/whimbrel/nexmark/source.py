@@ -32,7 +32,7 @@ from whimbrel.nexmark.events.generator import CHUNK, generate
 from whimbrel.nexmark.events.rules import Rules
 from whimbrel.nexmark.events.schedule import Schedule
 from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
-from whimbrel.nexmark.streams import spark_schema
+from whimbrel.nexmark.streams import Streams, spark_schema
 
 Offset = dict[str, Any]
 _NAMES = "kind events rate eventRate shape high period trace traceRow traceColumn perEpoch preload partitions seed outOfOrder"
@@ -43,6 +43,17 @@ OPTIONS = tuple(_NAMES.split())
 def register(spark: SparkSession) -> None:
     """Makes the format ``nexmark`` known to a session."""
     spark.dataSource.register(NexmarkSource)
+
+
+def stream(spark: SparkSession, **options: Any) -> Streams:
+    """The generator as streaming DataFrames: all events, and each kind by itself. Options as the source has them.
+
+    ``stream(spark, rate=1000, shape="sine", high=5000)``. Raises BadInput for options that no stream can have.
+    """
+    given = {name: str(value) for name, value in options.items()}
+    Plan.of(given)
+    register(spark)
+    return Streams.of(spark.readStream.format("nexmark").options(**given).load())
 
 
 @dataclass(frozen=True, slots=True)

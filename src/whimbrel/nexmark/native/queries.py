@@ -26,7 +26,7 @@ from whimbrel.nexmark.native import (
     q19,
     q20,
 )
-from whimbrel.nexmark.settings import Settings
+from whimbrel.nexmark.settings import Settings, settings_of
 from whimbrel.nexmark.streams import Streams
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ NATIVE: dict[str, Callable[[Streams, Settings], DataFrame]] = {
 """From a query's name to its native form."""
 
 
-def native_query(name: str, streams: Streams, settings: Settings) -> DataFrame:
+def native_query(name: str, streams: Streams, settings: Settings | None = None) -> DataFrame:
     """The native form over these streams. Raises BadInput for a query that has none."""
     if name not in NATIVE:
         raise BadInput(f"there is no native form of {name!r}: there are {', '.join(NATIVE)}")
-    return NATIVE[name](streams, settings)
+    return NATIVE[name](streams, settings or settings_of(name))

@@ -26,7 +26,7 @@ from whimbrel.nexmark.queries import (
     q19,
     q20,
 )
-from whimbrel.nexmark.settings import Settings
+from whimbrel.nexmark.settings import Settings, settings_of
 from whimbrel.nexmark.streams import Streams
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ TIMED = ("q4", "q5", "q6", "q7", "q8", "q9", "q11", "q15", "q17", "q18", "q19")
 """The queries that wait for event time: the end of their input must move it past everything."""
 
 
-def migratable_query(name: str, job: Job, streams: Streams, settings: Settings) -> DataFrame:
+def migratable_query(name: str, job: Job, streams: Streams, settings: Settings | None = None) -> DataFrame:
     """The query as operators of ``job``. Raises BadInput for a query that there is not."""
     if name not in MIGRATABLE:
         raise BadInput(f"there is no query {name!r}: there are {', '.join(MIGRATABLE)}")
-    return MIGRATABLE[name](job, streams, settings)
+    return MIGRATABLE[name](job, streams, settings or settings_of(name))
