@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -89,14 +90,21 @@ class Frame:
 
     def rows(self, produced):
         table = produced[id(self.source)]
-        with duckdb.connect() as connection:
-            for macro in _MACROS:
-                connection.sql(macro)
-            for step in self.steps:
-                connection.register("t", _zone(table, None))
-                table = _zone(connection.sql(_quoted(step)).to_arrow_table(), "UTC")
-                connection.unregister("t")
+        connection = _duckdb()
+        for step in self.steps:
+            connection.register("t", _zone(table, None))
+            table = _zone(connection.sql(_quoted(step)).to_arrow_table(), "UTC")
+            connection.unregister("t")
         return _batch(table)
+
+
+@cache
+def _duckdb():
+    """One connection for all stages: to open one takes longer than a stage."""
+    connection = duckdb.connect()
+    for macro in _MACROS:
+        connection.sql(macro)
+    return connection
 
 
 def _quoted(sql):
