@@ -54,7 +54,7 @@ def test_the_reserve_can_be_ignored(query):
 @pytest.mark.parametrize("delay_ms", [0, pytest.param(500, marks=pytest.mark.slow)])
 def test_late_events_change_nothing_exactly_where_the_reference_says_so(query, delay_ms):
     events = STREAMS["foreign"]
-    epochs = cut(events, 12, 5)
+    epochs = cut(events, 20, 5)
     found = answer(query, epochs, Settings(window_ms=3_000, slide_ms=1_000, delay_ms=delay_ms))
     wanted = plain_answer(query, epochs, window_ms=3_000, slide_ms=1_000, delay_ms=delay_ms, changes=True)
     assert_same(from_arrow(found), multiset(wanted), query)
