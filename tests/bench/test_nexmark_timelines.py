@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.bench.nexmark_timelines import imbalanced
+from whimbrel.bench.timeline_run import imbalanced
 from whimbrel.model import Assignment
 
 

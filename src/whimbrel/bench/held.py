@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import percentiles, run_epochs
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
@@ -20,6 +21,7 @@ from whimbrel.bench.streams import KeyStream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SYSTEMS = ("whimbrel", "native-rocksdb")
 HELD = (100_000, 1_000_000, 10_000_000)
 ROWS_PER_EPOCH = 2_000
 SLOTS = 4
@@ -30,10 +32,10 @@ _WARM_UP_EPOCHS = 8
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """A record per system and number of held keys."""
     sizes = [int(options["keys"])] if options.get("keys") else list(HELD)
-    wanted = list(options.get("peers") or ("whimbrel", "native-rocksdb"))
+    chosen = wanted(options, SYSTEMS)
     results = []
     with bench_session("6g") as spark:
-        for system in wanted:
+        for system in announced(options, chosen):
             for keys in sizes:
                 folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
                 try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Measured, percentiles, run_epochs
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
@@ -50,13 +51,13 @@ class Settings:
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """The records of all peers asked for (``peers``: names; ``seconds``, ``keys``, ``skew``, ``kind``, …)."""
-    wanted = list(options.get("peers") or SYSTEMS)
+    chosen = wanted(options, SYSTEMS)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     with bench_session() as spark:
         return {
             "bench": "keycount",
             "settings": settings_of(settings),
-            "results": [measure(spark, s, settings) for s in wanted],
+            "results": [measure(spark, system, settings) for system in announced(options, chosen)],
         }
 
 

@@ -1,4 +1,4 @@
-"""``whimbrel bench nexmark-qN``: one query with Whimbrel, natively, and the ceiling, over the same staged epochs.
+"""``whimbrel bench nexmark-qN`` (or ``nexmark-all``): queries with Whimbrel, natively, and the ceiling, over the same epochs.
 
 Every system reads the same files in the same epochs, writes Parquet, and has its answer compared with DuckDB's.
 """
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles
+from whimbrel.bench.nexmark_answers import same_rows
 from whimbrel.bench.session import bench_session
 from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
@@ -47,34 +49,71 @@ class Settings:
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The records of all peers asked for; ``query`` names the query, ``peers`` the systems, the rest are sizes."""
-    from whimbrel.nexmark.reference import QUERIES
+    """The records of all peers asked for; ``query`` names the query, "all" for every one; the rest are sizes.
+
+    A ratio compares records of one query and one run: ``times_native`` with the faster native one, ``of_identity``
+    with the ceiling of every Python operator.
+    """
+    from whimbrel.nexmark.native.queries import NATIVE
 
     query = str(options.get("query", ""))
-    if query not in QUERIES:
-        raise BadInput(f"there is no benchmark of the query {query!r}: use nexmark-q0 to nexmark-q8")
-    wanted = list(options.get("peers") or SYSTEMS)
-    unknown = sorted(set(wanted) - set(SYSTEMS))
-    if unknown:
-        raise BadInput(f"there is no system {unknown[0]!r}: choose among {', '.join(SYSTEMS)}")
+    if query not in (*NATIVE, "all"):
+        there = ", ".join(f"nexmark-{name}" for name in NATIVE)
+        raise BadInput(f"there is no benchmark of the query {query!r}: use nexmark-all or one of {there}")
+    chosen = wanted(options, SYSTEMS)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
+    queries = list(NATIVE) if query == "all" else [query]
     folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
     try:
         with bench_session() as spark:
-            bench = _Bench(spark, query, settings, folder)
-            results = [bench.measure(system) for system in wanted]
+            results = _measure_all(spark, queries, chosen, settings, folder, options)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return {"bench": f"nexmark-{query}", "settings": _plain(settings), "results": results}
+    return {"bench": f"nexmark-{query}", "settings": _plain(settings), "results": with_ratios(results)}
+
+
+def with_ratios(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Ours with its rows per second over the best native record's, and over the ceiling's.
+
+    >>> rates = {"whimbrel": 30, "native-rocksdb": 10, "native-hdfs": 15, "identity": 60}
+    >>> records = [{"query": "q3", "system": name, "rows_per_second": rate} for name, rate in rates.items()]
+    >>> with_ratios(records)[0]
+    {'query': 'q3', 'system': 'whimbrel', 'rows_per_second': 30, 'times_native': 2.0, 'of_identity': 0.5}
+    """
+    ceiling = max((r["rows_per_second"] for r in results if r["system"] == "identity"), default=0)
+    for record in results:
+        others = [r for r in results if r["query"] == record["query"] and r["system"].startswith("native")]
+        native = max((r["rows_per_second"] for r in others), default=0)
+        if record["system"] == "whimbrel" and native:
+            record["times_native"] = round(record["rows_per_second"] / native, 2)
+        if record["system"] == "whimbrel" and ceiling:
+            record["of_identity"] = round(record["rows_per_second"] / ceiling, 3)
+    return results
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
 
 
+def _measure_all(
+    spark: SparkSession,
+    queries: list[str],
+    systems: list[str],
+    settings: Settings,
+    folder: Path,
+    options: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Every query with every system; the ceiling is that of the bids, once."""
+    bench = _Bench(spark, settings, folder)
+    turns = [(query, system) for query in queries for system in systems if system != "identity"]
+    turns += [(queries[0], "identity")] if "identity" in systems else []
+    names = [f"{query} {system}" for query, system in turns]
+    return [bench.measure(query, system) for (query, system), _ in zip(turns, announced(options, names), strict=True)]
+
+
 class _Bench:
-    def __init__(self, spark: SparkSession, query: str, settings: Settings, folder: Path) -> None:
-        self._spark, self._query, self._settings, self._folder = spark, query, settings, folder
+    def __init__(self, spark: SparkSession, settings: Settings, folder: Path) -> None:
+        self._spark, self._settings, self._folder = spark, settings, folder
         self._staged = folder / "staged"
         self._stage()
 
@@ -91,36 +130,37 @@ class _Bench:
         self.rows = pa.Table.from_batches(slices)
         write_epochs(self.rows, self._staged, self._settings.epochs + WARM_UP_EPOCHS, end_of_input(), ends=2)
 
-    def measure(self, system: str) -> dict[str, Any]:
-        """One system's record."""
-        place = self._folder / system
-        measured = self._drain(system, place)
+    def measure(self, query: str, system: str) -> dict[str, Any]:
+        """One record of one query."""
+        place = self._folder / f"{query}-{system}"
+        measured = self._drain(query, system, place)
         steady = measured.after(WARM_UP_EPOCHS)
         taken = slice(WARM_UP_EPOCHS, WARM_UP_EPOCHS + self._settings.epochs)
         lengths = measured.duration_ms[taken]
         return {
+            "query": query,
             "system": system,
             "rows_per_second": round(1000 * self._settings.events / sum(lengths)) if sum(lengths) else 0,
             "epochs": len(lengths),
             "epoch_ms": {"before": percentiles(lengths), "during": percentiles([]), "after": percentiles([])},
             "silence_ms": steady.longest_silence_ms(),
-            "correct": None if system == "identity" else self._is_correct(place / "result"),
+            "correct": None if system == "identity" else self._is_correct(query, place / "result"),
         }
 
-    def _drain(self, system: str, place: Path) -> Measured:
-        result, checkpoint, close = self._result(system, place)
+    def _drain(self, query: str, system: str, place: Path) -> Measured:
+        result, checkpoint, close = self._result(query, system, place)
         writer = result.writeStream.format("parquet").option("path", str(place / "result"))
-        query = writer.option("checkpointLocation", checkpoint).start()
-        follower = Follower(query)
+        running = writer.option("checkpointLocation", checkpoint).start()
+        follower = Follower(running)
         try:
-            query.processAllAvailable()
+            running.processAllAvailable()
             follower.look()
         finally:
-            query.stop()
+            running.stop()
             close()
         return follower.measured
 
-    def _result(self, system: str, place: Path) -> tuple[DataFrame, str, Any]:
+    def _result(self, query: str, system: str, place: Path) -> tuple[DataFrame, str, Any]:
         from whimbrel.nexmark.native import native_query
         from whimbrel.nexmark.queries import migratable_query
         from whimbrel.nexmark.streams import Streams, spark_schema
@@ -130,15 +170,15 @@ class _Bench:
         streams = Streams.of(reader.parquet(str(self._staged)))
         if system == "whimbrel":
             slots, bins = self._settings.slots, self._settings.bins
-            ours = job(self._spark, self._query, max_slots=slots, bins=bins, directory=place / "job")
-            result = migratable_query(self._query, ours, streams, self._settings.of_query())
+            ours = job(self._spark, query, max_slots=slots, bins=bins, directory=place / "job")
+            result = migratable_query(query, ours, streams, self._settings.of_query())
             return result, ours.checkpoint, ours.close
         peers.use_provider(self._spark, peers.HDFS if system == "native-hdfs" else peers.ROCKSDB, self._settings.slots)
         native = peers.identity(streams.bid) if system == "identity" else None
-        result = native if native is not None else native_query(self._query, streams, self._settings.of_query())
+        result = native if native is not None else native_query(query, streams, self._settings.of_query())
         return result, str(place / "checkpoint"), lambda: None
 
-    def _is_correct(self, found: Path) -> bool:
+    def _is_correct(self, query: str, found: Path) -> bool:
         """Equal as multisets to the reference answer, without the rows that only end the input."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -147,42 +187,20 @@ class _Bench:
         from whimbrel.nexmark.reference import duckdb_answer
 
         settings = self._settings.of_query()
-        wanted = duckdb_answer(
-            self._query,
+        right = duckdb_answer(
+            query,
             *_kinds(self.rows),
             window_ms=settings.window_ms,
             slide_ms=settings.slide_ms,
             changes=True,
         )
         files = [str(path) for path in sorted(found.glob("*.parquet"))]
-        answer = ds.dataset(files, format="parquet").to_table() if files else wanted.slice(0, 0)
+        answer = ds.dataset(files, format="parquet").to_table() if files else right.slice(0, 0)
         ended = pa.array([False] * len(answer), pa.bool_())
         for name in ("auction", "id"):
             if name in answer.schema.names:
                 ended = pc.or_(ended, pc.less(answer.column(name), 0)).combine_chunks()
-        return same_rows(answer.filter(pc.invert(ended)), wanted)
-
-
-def same_rows(found: pa.Table, wanted: pa.Table) -> bool:
-    """Whether two tables hold the same rows, as multisets."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.register("found", _hashable(found))
-        connection.register("wanted", _hashable(wanted))
-        sql = "SELECT count(*) FROM (SELECT * FROM {} EXCEPT ALL SELECT * FROM {})"
-        pairs = (("found", "wanted"), ("wanted", "found"))
-        return all(connection.sql(sql.format(*pair)).fetchall() == [(0,)] for pair in pairs)
-
-
-def _hashable(table: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    times = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
-    for name in times:
-        numbers = table.column(name).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-        table = table.set_column(table.schema.get_field_index(name), name, numbers)
-    return table
+        return same_rows(answer.filter(pc.invert(ended)), right)
 
 
 def _kinds(rows: pa.Table) -> list[pa.Table]:

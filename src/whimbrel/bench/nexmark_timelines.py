@@ -1,7 +1,9 @@
 """Latency of a NEXMark query before, during and after a migration, open loop, for each pacing (Megaphone's Figures 7-12).
 
-As in the paper, half of the bins of half of the slots move to the others first, which leaves an imbalance; the
-second migration, the one that is reported, restores the balance.
+As in the paper, bin i starts on slot i mod n, half of the bins of half of the slots move to the others first, which
+leaves an imbalance, and the second migration, the one that is reported, restores the balance. All pacings follow
+each other in one run of the query, so that they move the same state. Spark's own way (stop, finish the last batch,
+repartition the state offline, restart) gets the same load, in a run of its own.
 """
 
 from __future__ import annotations
@@ -9,178 +11,168 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from whimbrel.bench.open_loop import committed_epochs, histogram, latencies_ms, timeline
+from whimbrel.bench import peers
+from whimbrel.bench.nexmark_answers import is_answer
+from whimbrel.bench.nexmark_feed import Feed, shape_of
+from whimbrel.bench.open_loop import committed_epochs, started_ms
 from whimbrel.bench.session import bench_session
-from whimbrel.model.assignment import Assignment
-from whimbrel.model.durations import milliseconds
-from whimbrel.model.errors import BadInput, OperatorFailed
+from whimbrel.bench.timeline_run import Change, Watched, balanced, change_live, imbalanced, move_at_once, records
+from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from whimbrel.nexmark.source import Plan as SourcePlan
     from whimbrel.runtime.job import Job
 
+OFFLINE = "spark-offline-repartition"
 PACINGS = ("all-at-once", "batched", "optimized")
-_LONGEST_S = 1800.0
+SYSTEMS = (*PACINGS, "fluid", OFFLINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Sizes of a run: ``preload`` events fill the state, then ``rate`` events a second are due, come what may."""
+    """Sizes of a run: ``preload`` events (0: the query's own number) fill the state, then ``rate`` are due a second.
 
-    rate: int = 5_000
-    preload: int = 1_000_000
-    seconds: float = 30.0
+    ``seconds`` are watched before and after each migration; ``size`` is that of a batch.
+    """
+
+    rate: int = 10_000
+    preload: int = 0
+    seconds: float = 12.0
     slots: int = 4
     bins: int = 256
     size: int = 16
     event_rate: int = 10_000
-    window: str = "10 seconds"
-    slide: str = "5 seconds"
+    check: bool = True
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
-    """One record per pacing in ``pacings``: latency histograms of the three phases, and the timeline."""
-    from whimbrel.nexmark.queries import MIGRATABLE
-
+    """One record per pacing, and one for Spark's own way where ``peers`` asks for it."""
     query = str(options.get("query", ""))
-    if query not in MIGRATABLE:
-        raise BadInput(f"there is no query {query!r}: use one of {', '.join(MIGRATABLE)}")
+    shape_of(query)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
-    wanted = list(options.get("pacings") or PACINGS)
-    with bench_session() as spark:
-        results = [_in_a_folder(spark, query, pacing, settings) for pacing in wanted]
+    wanted = list(options.get("peers") or PACINGS)
+    unknown = [name for name in wanted if name not in SYSTEMS]
+    if unknown:
+        raise BadInput(f"there is no pacing or system {unknown[0]!r}: choose among {', '.join(SYSTEMS)}")
+    with bench_session("6g") as spark:
+        results = measure(spark, query, settings, wanted)
     plain = {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
     return {"bench": f"timelines-{query}", "settings": plain, "results": results}
 
 
-def _in_a_folder(spark: SparkSession, query: str, pacing: str, settings: Settings) -> dict[str, Any]:
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
-        return _Timeline(spark, query, settings, folder).measure(pacing)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Timeline:
-    def __init__(self, spark: SparkSession, query: str, settings: Settings, folder: Path) -> None:
-        from whimbrel.nexmark.source import Plan as SourcePlan
-        from whimbrel.nexmark.source import register
-
-        register(spark)
-        self._spark, self._query, self._settings, self._folder = spark, query, settings, folder
-        self._options = {
-            "rate": str(settings.rate),
-            "preload": str(settings.preload),
-            "eventRate": str(settings.event_rate),
-        }
-        self._source: SourcePlan = SourcePlan.of(self._options)
-
-    def measure(self, pacing: str) -> dict[str, Any]:
-        """Preload, steady, imbalance, steady, the migration, steady."""
-        settings = self._settings
-        ours, query = self._start()
+def measure(spark: SparkSession, query: str, settings: Settings, wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The records of one query in a session that is there."""
+    found: list[dict[str, Any]] = []
+    pacings = [name for name in wanted if name != OFFLINE]
+    for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in wanted else []):
+        folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
         try:
-            balanced = Assignment(tuple(b % settings.slots for b in range(settings.bins)))
-            self._wait(query, lambda: self._taken(query) > settings.preload)
-            self._move(ours, query, balanced, "all-at-once")
-            self._move(ours, query, imbalanced(balanced, settings.slots), "all-at-once")
-            began = time.time() * 1000
-            self._wait(query, seconds=settings.seconds)
-            moved = time.time() * 1000
-            self._move(ours, query, balanced, pacing)
-            settled = time.time() * 1000
-            self._wait(query, seconds=settings.seconds)
+            ride = _Ride(spark, query, settings, folder)
+            found += ride.offline() if part == [OFFLINE] else ride.live(part)
         finally:
-            query.stop()
-        record = self._record(query, began, moved, settled)
-        state_bytes = int(sum(ours.board.load(8).state))
-        report = ours.audit()
-        ours.close()
-        return {"system": "whimbrel", "pacing": pacing, **record, "state_bytes": state_bytes, "correct": report.ok}
+            shutil.rmtree(folder, ignore_errors=True)
+    return found
 
-    def _start(self) -> tuple[Job, StreamingQuery]:
-        from whimbrel.nexmark.queries import migratable_query
-        from whimbrel.nexmark.settings import Settings as QuerySettings
-        from whimbrel.nexmark.streams import Streams
+
+class _Ride:
+    def __init__(self, spark: SparkSession, query: str, settings: Settings, folder: Path) -> None:
+        shape = shape_of(query)
+        self._spark, self._query, self._settings, self._folder = spark, query, settings, folder
+        self._feed = Feed(shape, settings.preload or shape.preload, settings.rate, settings.event_rate)
+
+    def live(self, pacings: Sequence[str]) -> list[dict[str, Any]]:
+        """Preload, then per pacing: imbalance, steady, the migration, steady."""
+        settings = self._settings
+        ours = self._job()
+        even = balanced(settings.bins, settings.slots)
+        skewed = imbalanced(even, settings.slots)
+        watched = Watched(self._start_ours(ours), self._query)
+        changes = []
+        try:
+            watched.until_taken(self._feed.preload)
+            move_at_once(watched, ours, even)
+            for pacing in pacings:
+                move_at_once(watched, ours, skewed)
+                changes.append(change_live(watched, ours, even, pacing, settings.size, settings.seconds))
+        finally:
+            progress = watched.stop()
+        state_bytes = int(sum(ours.board.load(8).state))
+        correct = self._check(progress, lambda until: self._start_ours(ours, until))
+        whole = ours.audit().ok
+        ours.close()
+        found = records(progress, changes, self._feed.due_ms, self._feed.preload)
+        about = {"state_bytes": state_bytes, "correct": correct and whole}
+        return [{"query": self._query, "system": "whimbrel", **record, **about} for record in found]
+
+    def offline(self) -> list[dict[str, Any]]:
+        """Preload, steady, stop, rewrite the state for another number of partitions, restart, steady."""
+        settings, checkpoint = self._settings, str(self._folder / "checkpoint")
+        peers.use_provider(self._spark, peers.ROCKSDB, settings.slots)
+        watched = Watched(self._start_native(), self._query)
+        watched.until_taken(self._feed.preload)
+        watched.for_seconds(settings.seconds / 2)
+        began = time.time() * 1000
+        watched.for_seconds(settings.seconds)
+        moved = time.time() * 1000
+        progress = watched.stop()
+        taken = committed_epochs(progress)[-1].until
+        self._drain(taken, self._start_native)
+        self._spark._streamingCheckpointManager.repartition(checkpoint, settings.slots + 2)
+        watched = Watched(self._start_native(), self._query)
+        watched.until_taken(taken)
+        settled = time.time() * 1000
+        watched.for_seconds(settings.seconds)
+        progress += watched.stop()
+        change = Change(OFFLINE, began, moved, settled, time.time() * 1000, {})
+        correct = self._check(progress, self._start_native)
+        found = records(progress, [change], self._feed.due_ms, self._feed.preload)
+        return [{"query": self._query, "system": OFFLINE, **record, "correct": correct} for record in found]
+
+    def _job(self) -> Job:
         from whimbrel.runtime.job import job
 
-        settings = self._settings
-        ours = job(
-            self._spark, self._query, max_slots=settings.slots, bins=settings.bins, directory=self._folder / "job"
+        numbers = {"max_slots": self._settings.slots, "bins": self._settings.bins}
+        return job(self._spark, self._query, directory=self._folder / "job", **numbers)
+
+    def _start_ours(self, ours: Job, until: int | None = None) -> StreamingQuery:
+        from whimbrel.nexmark.queries import migratable_query
+
+        streams = self._feed.streams(self._spark, until)
+        return self._write(
+            migratable_query(self._query, ours, streams, self._feed.shape.settings()), ours.checkpoint, until
         )
-        events = self._spark.readStream.format("nexmark").options(**self._options).load()
-        window = QuerySettings(window_ms=milliseconds(settings.window), slide_ms=milliseconds(settings.slide))
-        result = migratable_query(self._query, ours, Streams.of(events), window)
-        return ours, ours.writer(result).format("noop").start()
 
-    def _move(self, ours: Job, query: StreamingQuery, target: Assignment, pacing: str) -> None:
-        from whimbrel.migration import Pacing
+    def _start_native(self, until: int | None = None) -> StreamingQuery:
+        from whimbrel.nexmark.native import native_query
 
-        size = self._settings.size if pacing == "batched" else None
-        ours.board.post_target(target, Pacing.of(pacing, size))
-        self._wait(query, lambda: ours.status().settled)
+        result = native_query(self._query, self._feed.streams(self._spark, until), self._feed.shape.settings())
+        return self._write(result, str(self._folder / "checkpoint"), until)
 
-    def _wait(self, query: StreamingQuery, reached: Any = None, seconds: float = 0.0) -> None:
-        """Until a condition holds, or for so long."""
-        begun = time.monotonic()
-        while time.monotonic() - begun < (_LONGEST_S if reached else seconds):
-            if reached is not None and reached():
-                return
-            failure = query.exception()
-            if failure is not None:
-                raise OperatorFailed(f"{self._query} stopped: {str(failure).splitlines()[0]}")
-            time.sleep(0.1)
-        if reached is not None:
-            raise OperatorFailed(f"{self._query} did not get there within {_LONGEST_S:.0f} seconds: lower the rate")
+    def _write(self, result: DataFrame, checkpoint: str, until: int | None) -> StreamingQuery:
+        # Spark's repartitioning leaves a gap in the batches, over which the file sink's log stumbles when it compacts.
+        self._spark.conf.set("spark.sql.streaming.fileSink.log.compactInterval", "1000000")
+        writer = result.writeStream.format("parquet").option("path", str(self._folder / "result"))
+        writer = writer.outputMode("append").option("checkpointLocation", checkpoint)
+        return (writer if until is None else writer.trigger(availableNow=True)).start()
 
-    def _taken(self, query: StreamingQuery) -> int:
-        return max((epoch.until for epoch in committed_epochs(query.recentProgress)), default=0)
+    def _drain(self, until: int, start: Any) -> list[Mapping[str, Any]]:
+        query = start(until)
+        query.awaitTermination()
+        return list(query.recentProgress)
 
-    def _record(self, query: StreamingQuery, began: float, moved: float, settled: float) -> dict[str, Any]:
-        epochs = committed_epochs(query.recentProgress)
-        started_ms = _started_ms(query.recentProgress)
-        numbers = np.arange(self._settings.preload, max(epochs[-1].until, self._settings.preload))
-        due = (started_ms + self._source.due_us(numbers) / 1000).astype(np.int64)
-        waited = latencies_ms(epochs, lambda _: due, first=self._settings.preload)
-        phases = {"before": (began, moved), "during": (moved, settled), "after": (settled, np.inf)}
-        latency = {name: histogram(waited[(due >= low) & (due < high)]) for name, (low, high) in phases.items()}
-        chosen = due >= began
-        points = timeline(waited[chosen], due[chosen])
-        return {
-            "latency_ms": latency,
-            "migration_s": (settled - moved) / 1000,
-            "moved_at_ms": moved - began,
-            "timeline": points,
-        }
-
-
-def imbalanced(balanced: Assignment, slots: int) -> Assignment:
-    """Every second bin of the first half of the slots, moved to the slot half the slots further on."""
-    half = slots // 2
-    owner = list(balanced.owner)
-    for slot in range(half):
-        for b in balanced.bins_of(slot)[::2]:
-            owner[b] = slot + half
-    return Assignment(tuple(owner))
-
-
-def _started_ms(progress: Any) -> float:
-    import json
-
-    for report in progress:
-        for source in report["sources"]:
-            offset = source["endOffset"]
-            found = json.loads(offset) if isinstance(offset, str) else offset
-            if found and "started_us" in found:
-                return float(found["started_us"]) / 1000
-    raise BadInput("the query has no source of the format nexmark")
+    def _check(self, progress: Sequence[Mapping[str, Any]], start: Any) -> bool | None:
+        """Every source is brought to the same event; then what was given out must be what the reference gives."""
+        if not self._settings.check:
+            return None
+        # What an epoch that was cut off had taken was due by now; the source that started last needs a moment more.
+        until = self._feed.due_by(time.time() * 1000, started_ms(progress, min))
+        time.sleep(max(1.0, (started_ms(progress) - started_ms(progress, min)) / 1000))
+        drained = self._drain(until, start)
+        return is_answer(self._query, self._feed, until, self._folder / "result", [*progress[-3:], *drained])

@@ -51,11 +51,13 @@ def histogram(latencies: Instants) -> Mapping[str, float]:
     return {**named, "max": float(found.get_max_value()), "events": float(found.get_total_count())}
 
 
-def timeline(latencies: Instants, due_ms: Instants, step_ms: int = TIMELINE_MS) -> list[dict[str, float]]:
-    """p50, p99 and max of the events that were due in each quarter of a second, from the first on."""
+def timeline(
+    latencies: Instants, due_ms: Instants, step_ms: int = TIMELINE_MS, begun_ms: float | None = None
+) -> list[dict[str, float]]:
+    """p50, p99 and max of the events that were due in each quarter of a second, from ``begun_ms`` (the first) on."""
     if not len(latencies):
         return []
-    begun = int(due_ms[0])
+    begun = int(due_ms[0] if begun_ms is None else begun_ms)
     bucket = (due_ms - begun) // step_ms
     edges = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
     points = []
@@ -71,12 +73,24 @@ def committed_epochs(progress: Sequence[Mapping[str, Any]]) -> list[Committed]:
 
     found: list[Committed] = []
     for report in progress:
-        offsets = [_as_dict(source["endOffset"], json.loads) for source in report["sources"]]
+        offsets = [_as_dict(source["endOffset"], json.loads) for source in report.get("sources", [])]
         ends = [int(offset["events"]) for offset in offsets if offset and "events" in offset]
-        length = report["durationMs"].get("triggerExecution")
+        length = report.get("durationMs", {}).get("triggerExecution")
         if ends and length is not None and (not found or min(ends) > found[-1].until):
             found.append(Committed(min(ends), _instant_ms(report["timestamp"]) + float(length)))
     return found
+
+
+def started_ms(progress: Sequence[Mapping[str, Any]], choose: Callable[[Sequence[float]], float] = max) -> float:
+    """When the source started; where there are several, the last of them, as it decides what an epoch has taken."""
+    import json
+
+    for report in progress:
+        offsets = [_as_dict(source["endOffset"], json.loads) for source in report["sources"]]
+        found = [float(offset["started_us"]) / 1000 for offset in offsets if offset and "started_us" in offset]
+        if found:
+            return choose(found)
+    raise BadInput("the query has no open-loop source")
 
 
 def _as_dict(offset: Any, parse: Callable[[str], Any]) -> Any:

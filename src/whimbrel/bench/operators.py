@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
 from whimbrel.bench.operator_cases import CASES, Case
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.timed_stream import TimedStream
-from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,14 +51,10 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises BadInput for an operator or a system that is not there.
     """
-    chosen, systems = list(options.get("operators") or CASES), list(options.get("peers") or SYSTEMS)
-    for names, known, what in ((chosen, CASES, "operator"), (systems, SYSTEMS, "system")):
-        for name in names:
-            if name not in known:
-                raise BadInput(f"there is no {what} {name!r} to measure: choose from {', '.join(known)}")
+    chosen, systems = wanted(options, list(CASES), "operators", "operator"), wanted(options, SYSTEMS)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     with bench_session() as spark:
-        results = [_record(spark, name, system, settings) for name in chosen for system in systems]
+        results = [_record(spark, name, system, settings) for name in announced(options, chosen) for system in systems]
     return {"bench": "operators", "settings": asdict(settings), "results": with_ratios(results)}
 
 

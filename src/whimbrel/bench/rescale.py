@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
@@ -46,10 +47,10 @@ class Settings:
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """One record per pacing and one for Spark's own way; ``peers`` chooses, ``keys`` sizes."""
-    wanted = list(options.get("peers") or SYSTEMS)
+    chosen = wanted(options, SYSTEMS)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     with bench_session() as spark:
-        results = [_record(spark, system, settings) for system in wanted]
+        results = [_record(spark, system, settings) for system in announced(options, chosen)]
     return {"bench": "rescale", "keys": settings.keys, "rows_per_epoch": settings.rows_per_epoch, "results": results}
 
 

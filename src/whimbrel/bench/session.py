@@ -16,5 +16,7 @@ def bench_session(memory: str = "4g") -> Iterator[SparkSession]:
     from whimbrel.runtime.batch_session import batch_session
 
     with batch_session(memory) as spark:
+        # A query is stopped in the middle of an epoch, which Spark logs at length; what fails is raised, not logged.
+        spark.sparkContext.setLogLevel("OFF")
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "5000")
         yield spark

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -20,6 +22,9 @@ BENCHES = {
     "planner": "whimbrel.bench.planner",
     "placement": "whimbrel.bench.placement",
 }
+FAMILIES = {"nexmark": "whimbrel.bench.nexmark", "timelines": "whimbrel.bench.nexmark_timelines"}
+"""Benches with one name per query, as in ``nexmark-q3``."""
+NAMES = f"{', '.join(BENCHES)}, nexmark-qN, nexmark-all or timelines-qN"
 
 
 def register(app: typer.Typer) -> None:
@@ -28,32 +33,80 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    name: str = typer.Argument(..., help=f"{', '.join(BENCHES)} or nexmark-qN."),
+    name: str = typer.Argument(..., help=f"{NAMES}."),
     peers: list[str] | None = typer.Option(None, "--peers", help="Systems to measure; repeat or separate by commas."),
-    seconds: float | None = typer.Option(None, "--seconds", help="How long each system runs, at least."),
+    seconds: float | None = typer.Option(None, "--seconds", help="How long each system runs, at least, where it can."),
     keys: int | None = typer.Option(None, "--keys", help="Distinct keys (keycount, rescale)."),
     skew: str | None = typer.Option(None, "--skew", help="uniform or zipf (keycount)."),
     kind: str | None = typer.Option(None, "--kind", help="long or string keys (keycount)."),
     scale: float | None = typer.Option(None, "--scale", help="Shrinks every batch: 0.01 for a quick look."),
+    events: int | None = typer.Option(None, "--events", help="Events that are measured (nexmark-qN)."),
+    rate: int | None = typer.Option(None, "--rate", help="Events due per second (timelines-qN)."),
+    preload: int | None = typer.Option(None, "--preload", help="Events that fill the state first (timelines-qN)."),
+    bins: int | None = typer.Option(None, "--bins", help="Bins of each job."),
+    out: Path = typer.Option(Path("out/bench"), "--out", help="Folder for the page, the pictures and Parquet files."),
     json_output: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
-    """Measure Whimbrel beside its peers and check the answers; a table, or the records as JSON."""
-    given: dict[str, Any] = {"seconds": seconds, "keys": keys, "skew": skew, "kind": kind, "scale": scale}
-    options = {option: value for option, value in given.items() if value is not None}
+    """Measure Whimbrel beside its peers and check the answers; a table, or the records as JSON, and a page."""
+    sizes: dict[str, Any] = {"seconds": seconds, "keys": keys, "skew": skew, "kind": kind, "scale": scale}
+    sizes |= {"events": events, "rate": rate, "preload": preload, "bins": bins}
+    options = {option: value for option, value in sizes.items() if value is not None}
+    for option, value in options.items():
+        if not isinstance(value, str) and value <= 0:
+            raise BadInput(f"--{option} {value:g}: it must be above zero")
     if peers:
         options["peers"] = [system for group in peers for system in group.split(",")]
-    if name.startswith("nexmark-"):
-        options["query"] = name.removeprefix("nexmark-")
-        name = "nexmark"
-    module = {**BENCHES, "nexmark": "whimbrel.bench.nexmark"}.get(name)
-    if module is None:
-        raise BadInput(f"there is no bench {name!r}: choose one of {', '.join(BENCHES)} or nexmark-qN")
+    module, query = _module_of(name)
+    options |= {"note": note} | ({"query": query} if query else {})
     note(f"measuring {name}: this takes minutes, and wants a quiet machine …")
     answer = import_module(module).run(options)
+    answer = {"bench": name, **answer, "machine": _machine()}
+    note(f"page: {_save(answer, out / name)}")
     if json_output:
         print_json(answer)
     else:
         _print_table(name, answer)
+
+
+def _module_of(name: str) -> tuple[str, str]:
+    family, _, query = name.partition("-")
+    if family in FAMILIES and query:
+        return FAMILIES[family], query
+    if name not in BENCHES:
+        raise BadInput(f"there is no bench {name!r}: choose one of {NAMES}")
+    return BENCHES[name], ""
+
+
+def _machine() -> dict[str, Any]:
+    from whimbrel.bench.machine import machine
+
+    return machine()
+
+
+def _save(answer: dict[str, Any], folder: Path) -> Path:
+    """The page, the records as Parquet and JSON, and every picture as a file of its own."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from whimbrel.bench.machine import in_words
+    from whimbrel.report import bench_page, flat_record, pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    records = answer.get("results") or answer.get("cases") or []
+    parquet.write_table(pa.Table.from_pylist([flat_record(record) for record in records]), folder / "results.parquet")
+    points = [
+        {"query": record.get("query"), "pacing": record.get("pacing"), **point}
+        for record in records
+        for point in record.get("timeline", ())
+    ]
+    if points:
+        parquet.write_table(pa.Table.from_pylist(points), folder / "timeline.parquet")
+    (folder / "results.json").write_text(json.dumps(answer) + "\n", encoding="utf-8")
+    for index, drawing in enumerate(pictures(answer), 1):
+        (folder / f"picture-{index}.svg").write_text(drawing, encoding="utf-8")
+    page = folder / "index.html"
+    page.write_text(bench_page(answer, in_words(answer["machine"])), encoding="utf-8")
+    return page
 
 
 def _print_table(name: str, answer: dict[str, Any]) -> None:
@@ -62,7 +115,7 @@ def _print_table(name: str, answer: dict[str, Any]) -> None:
 
     records = answer.get("results") or answer.get("cases") or []
     table = Table(title=f"bench {name}", title_justify="left")
-    columns = list(dict.fromkeys(column for record in records for column in record))
+    columns = [c for c in dict.fromkeys(c for record in records for c in record) if c not in ("timeline", "moves")]
     for column in columns:
         table.add_column(column.replace("_", " "))
     for record in records:
@@ -75,4 +128,6 @@ def _cell(value: Any) -> str:
         return "\n".join(f"{k}: {v['p50']:.0f}/{v['p99']:.0f}/{v['max']:.0f}" for k, v in value.items())
     if isinstance(value, float):
         return f"{value:,.2f}"
+    if value is None:
+        return "–"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

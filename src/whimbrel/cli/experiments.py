@@ -12,6 +12,7 @@ from whimbrel.model import BadInput
 
 DATA = typer.Option(None, "--data", help="Folder of real loads and traces.")
 OUT = typer.Option(Path("out/experiments"), "--out", help="Folder for pictures and Parquet files.")
+SIZE = typer.Option(None, "--size", help="NAME=NUMBER[,NUMBER...]: another size, where it has that one; repeat.")
 JSON = typer.Option(False, "--json", help="Print one JSON object.")
 
 group = typer.Typer(help="The figures and tables of the papers, measured again.", no_args_is_help=True)
@@ -27,16 +28,20 @@ def list_experiments(json_output: bool = JSON) -> None:
     """Name every experiment and what it claims."""
     from whimbrel.experiments.catalogue import experiments
 
-    known = [{"id": identity, "claim": found.CLAIM} for identity, found in experiments().items()]
+    known: list[dict[str, Any]] = [
+        {"id": identity, "claim": found.CLAIM, "sizes": dict(getattr(found, "SIZES", {}))}
+        for identity, found in experiments().items()
+    ]
     if json_output:
         print_json({"experiments": known})
         return
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("id", "claim")
+    table = Table("id", "claim", "sizes")
     for entry in known:
-        table.add_row(entry["id"], entry["claim"])
+        sizes = (f"{name}={','.join(f'{value:g}' for value in values)}" for name, values in entry["sizes"].items())
+        table.add_row(entry["id"], entry["claim"], "\n".join(sizes))
     Console(highlight=False).print(table)
 
 
@@ -45,12 +50,13 @@ def run_experiment(
     identity: str = typer.Argument(..., metavar="ID", help="One id of `experiment list`."),
     data: Path | None = DATA,
     out: Path = OUT,
+    size: list[str] | None = SIZE,
     json_output: bool = JSON,
 ) -> None:
     """Run one experiment; its picture and Parquet file land in --out."""
-    from whimbrel.experiments.catalogue import experiment
+    from whimbrel.experiments.catalogue import run_experiment as run
 
-    answer = experiment(identity).run(data, out)
+    answer = run(identity, data, out, dict(_size_of(text) for text in size or ()))
     if json_output:
         print_json(answer)
     else:
@@ -73,6 +79,15 @@ def run_all(data: Path | None = DATA, out: Path = OUT, json_output: bool = JSON)
         print_json({"experiments": answers})
     else:
         _print_verdicts(answers)
+
+
+def _size_of(text: str) -> tuple[str, tuple[float, ...]]:
+    name, _, values = text.partition("=")
+    try:
+        numbers = tuple(float(value) if "." in value else int(value) for value in values.split(","))
+    except ValueError:
+        raise BadInput(f"--size {text!r}: write NAME=NUMBER or NAME=NUMBER,NUMBER, for example keys=1000000") from None
+    return name, numbers
 
 
 def _print_verdicts(answers: list[dict[str, Any]]) -> None:

@@ -2,11 +2,13 @@
 
 ``ID`` and ``CLAIM`` say what it is about. ``run(data, out)`` measures, writes a picture and a Parquet file into ``out``
 and returns ``{"id", "claim", "holds", "figures"}``, more fields at will; ``data`` is the folder of real loads and traces
-or None. An experiment that cannot do without real data raises BadInput then.
+or None. An experiment that cannot do without real data raises BadInput then. One whose sizes can be chosen has them as
+``SIZES``, from a name to its values, and takes others as ``run(data, out, sizes)``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -27,6 +29,13 @@ MODULES = (
     "placement_server_churn",
     "placement_rates",
     "placement_beyond",
+    "megaphone_timelines",
+    "megaphone_overhead",
+    "megaphone_bins",
+    "megaphone_keys",
+    "megaphone_keys_per_bin",
+    "megaphone_load",
+    "megaphone_memory",
 )
 """Modules of this room, in the order of ``experiment list``."""
 
@@ -53,3 +62,19 @@ def experiment(identity: str) -> Experiment:
     if identity not in known:
         raise BadInput(f"there is no experiment {identity!r}: choose one of {', '.join(known)}")
     return known[identity]
+
+
+def run_experiment(
+    identity: str, data: Path | None, out: Path, chosen: Mapping[str, tuple[float, ...]] | None = None
+) -> dict[str, Any]:
+    """Runs one experiment, with other sizes where some are chosen. Raises BadInput for a size that it does not have."""
+    found = experiment(identity)
+    known: Mapping[str, tuple[float, ...]] = getattr(found, "SIZES", {})
+    for name in chosen or {}:
+        if name not in known:
+            there = f"it has {', '.join(known)}" if known else "its sizes are fixed"
+            raise BadInput(f"{identity} has no size {name!r}: {there}")
+    if not chosen:
+        return found.run(data, out)
+    sized = cast(Any, found)
+    return cast("dict[str, Any]", sized.run(data, out, {**known, **chosen}))

@@ -28,14 +28,14 @@ from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
 from whimbrel.nexmark.events.chance import Integers
-from whimbrel.nexmark.events.generator import CHUNK, generate
+from whimbrel.nexmark.events.generator import CHUNK, generate, generate_kind
 from whimbrel.nexmark.events.rules import Rules
 from whimbrel.nexmark.events.schedule import Schedule
 from whimbrel.nexmark.events.schema import EVENT, KINDS, TIME
 from whimbrel.nexmark.streams import Streams, spark_schema
 
 Offset = dict[str, Any]
-_NAMES = "kind events rate eventRate shape high period trace traceRow traceColumn perEpoch preload partitions seed outOfOrder"
+_NAMES = "kind events rate eventRate shape high period trace traceRow traceColumn perEpoch preload first partitions seed outOfOrder"
 OPTIONS = tuple(_NAMES.split())
 """The options that the source understands; Spark hands them over in any letter case."""
 
@@ -65,6 +65,7 @@ class Plan:
     schedule: Schedule | None
     per_epoch: int | None
     preload: int
+    first: int
     partitions: int
     rules: Rules
 
@@ -94,6 +95,7 @@ class Plan:
             schedule,
             per_epoch,
             _whole(given, "preload", 0, 0) or 0,
+            _whole(given, "first", 0, 0) or 0,
             _whole(given, "partitions", 2, 1) or 2,
             rules,
         )
@@ -182,7 +184,7 @@ class NexmarkReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Nothing yet, starting now."""
-        return {"events": 0, "started_us": self._clock_us() if self._plan.schedule else 0}
+        return {"events": self._plan.first, "started_us": self._clock_us() if self._plan.schedule else 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """At most ``perEpoch`` events an epoch, where the option is given."""
@@ -223,11 +225,11 @@ class NexmarkReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _batch(plan: Plan, first: int, count: int, started_us: int) -> pa.RecordBatch:
-    events = generate(first, count, plan.rules)
     if plan.kind == "event":
-        rows, schema, positions = events.interleaved(), EVENT, np.arange(count)
+        rows, schema, positions = generate(first, count, plan.rules).interleaved(), EVENT, np.arange(count)
     else:
-        rows, schema, positions = getattr(events, plan.kind), KINDS[plan.kind], events.positions[plan.kind]
+        rows, positions = generate_kind(plan.kind, first, count, plan.rules)
+        schema = KINDS[plan.kind]
     number = pa.array(first + positions)
     due = pa.nulls(len(positions), TIME)
     if plan.schedule is not None:

@@ -9,13 +9,16 @@ from html import escape
 STYLE = """
 svg { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; color-scheme: light dark;
   --ink: #1d2b33; --faint: #6b7b84; --grid: #d9e1e5; --before: #7fa8bd; --during: #e07b39; --after: #3d8f7a;
-  --band: #e07b3922; --silence: #c0392b; --ground: #ffffff; }
+  --quantile-max: #c4d7e2; --quantile-99: #7fa8bd; --quantile-50: #2f6585; --band: #e07b3933; --silence: #c0392b; --ground: #ffffff; }
 @media (prefers-color-scheme: dark) { svg { --ink: #e4ecef; --faint: #9aabb4; --grid: #32414a; --before: #86b3ca;
-  --during: #f0955a; --after: #58b69d; --band: #f0955a2b; --silence: #ff7b6b; --ground: #10181d; } }
+  --quantile-max: #2b4655; --quantile-99: #4d7f99; --quantile-50: #9fcbe2;
+  --during: #f0955a; --after: #58b69d; --band: #f0955a44; --silence: #ff7b6b; --ground: #10181d; } }
 .ground { fill: var(--ground); } text { fill: var(--ink); } .faint { fill: var(--faint); font-size: 11px; }
 .title { font-weight: 600; font-size: 14px; } .grid { stroke: var(--grid); stroke-width: 1; }
 .axis { stroke: var(--faint); stroke-width: 1; } .before { fill: var(--before); } .during { fill: var(--during); }
 .after { fill: var(--after); } .band { fill: var(--band); } .silence { fill: var(--silence); font-weight: 600; }
+.quantile-max { fill: var(--quantile-max); } .quantile-99 { fill: var(--quantile-99); }
+.quantile-50 { fill: var(--quantile-50); } .steady { stroke: var(--faint); stroke-width: 1; stroke-dasharray: 4 3; }
 .gap { stroke: var(--silence); stroke-width: 1.5; } .gap-area { fill: var(--silence); opacity: 0.12; }
 """
 
@@ -93,9 +96,10 @@ def axis_left(drawing: Drawing, y: Scale, left: float, right: float, unit: str) 
         drawing.text(left - 6, y(value) + 4, f"{value:g} {unit}", "faint", "right")
 
 
-def axis_below(drawing: Drawing, x: Scale, top: float, unit: str) -> None:
-    """Values below the drawing."""
+def axis_below(drawing: Drawing, x: Scale, top: float, unit: str, about: int = 8) -> None:
+    """Values below the drawing, near ``about`` of them."""
     drawing.line("axis", x.start, top, x.end, top)
-    for value in x.ticks(8):
+    for value in x.ticks(about):
         drawing.line("axis", x(value), top, x(value), top + 4)
-        drawing.text(x(value), top + 17, f"{value:g} {unit}", "faint", "middle")
+        words = f"{value:g} {unit}" if abs(value) < 10_000 else f"{value:,.0f} {unit}"
+        drawing.text(x(value), top + 17, words.strip(), "faint", "middle")

@@ -1,0 +1,61 @@
+"""Megaphone's Figures 7 to 12: the latency of NEXMark queries over time, while a quarter of their state moves.
+
+Every query runs once, with all pacings in turn on the same state; Spark's own way gets the same load, natively.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from whimbrel.bench import nexmark_timelines as timelines
+from whimbrel.bench.machine import machine
+from whimbrel.bench.session import bench_session
+from whimbrel.experiments import megaphone_counting as counting
+from whimbrel.experiments.results import save_rows
+from whimbrel.report import draw_latency, latency_rows
+
+ID = "megaphone-timelines"
+CLAIM = (
+    "Batched migrations keep the highest latency of every NEXMark query within 1.5 times the steady one, all-at-once does "
+    "not where it moves tens of megabytes, and Spark's own way is beyond 5 times"
+)
+SIZES: counting.Sizes = {
+    "queries": (3, 4, 5, 6, 7, 8),
+    "offline": (3,),
+    "preload": (0,),
+    "rate": (10_000,),
+    "seconds": (10,),
+}
+LARGE_BYTES = 10_000_000
+"""A migration of more bytes than this should show when it is done all at once."""
+
+
+def run(data: Path | None, out: Path, sizes: counting.Sizes = SIZES) -> dict[str, Any]:
+    """Measures every query of ``queries`` with every pacing, and those of ``offline`` with Spark's own way too."""
+    rate, preload, seconds = (counting.single(sizes, name) for name in ("rate", "preload", "seconds"))
+    settings = timelines.Settings(rate=rate, preload=preload, seconds=seconds)
+    rows = []
+    with bench_session("6g") as spark:
+        for number in sizes["queries"]:
+            offline = [timelines.OFFLINE] if number in sizes["offline"] else []
+            rows += timelines.measure(spark, f"q{number:g}", settings, [*timelines.PACINGS, *offline])
+    table = counting.flat(rows)
+    picture = out / f"{ID}.svg"
+    figures = [str(picture), save_rows(table, out, ID), save_rows(_points(rows), out, f"{ID}-points")]
+    picture.write_text(draw_latency("Latency from due time to sink", latency_rows(rows)), encoding="utf-8")
+    correct = all(row["correct"] for row in rows)
+    answer = {"id": ID, "claim": CLAIM, "holds": correct and holds(rows), "figures": figures}
+    return {**answer, "correct": correct, "machine": machine(), "rows": table}
+
+
+def holds(rows: list[dict[str, Any]]) -> bool:
+    """The verdict, over all queries."""
+    fine = all(row["times_steady"] <= 1.5 for row in counting.of_pacing(rows, "batched"))
+    large = [row for row in counting.of_pacing(rows, "all-at-once") if row["bytes"] > LARGE_BYTES]
+    shows = all(row["times_steady"] > 1.5 for row in large)
+    return fine and shows and all(row["times_steady"] > 5 for row in counting.of_pacing(rows, timelines.OFFLINE))
+
+
+def _points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"query": row["query"], "pacing": row["pacing"], **point} for row in rows for point in row["timeline"]]
