@@ -108,7 +108,8 @@ class Feed:
 
     def _stream(self, spark: SparkSession, kind: str, until: int | None) -> DataFrame:
         options = {"kind": kind, "rate": self.rate, "preload": self.preload, "eventRate": self.event_rate}
-        options |= {"first": self._first(kind)} | ({} if until is None else {"events": until})
+        options |= {"first": self._first(kind), "partitions": max(1, 2 // len(self.shape.kinds))}
+        options |= {} if until is None else {"events": until}
         rows = spark.readStream.format("nexmark").options(**options).load()
         return rows.select(*KINDS[kind].names)
 

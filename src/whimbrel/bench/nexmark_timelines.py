@@ -44,10 +44,10 @@ class Settings:
 
     rate: int = 10_000
     preload: int = 0
-    seconds: float = 12.0
+    seconds: float = 10.0
     slots: int = 4
-    bins: int = 256
-    size: int = 16
+    bins: int = 128
+    size: int = 4
     event_rate: int = 10_000
     check: bool = True
 
