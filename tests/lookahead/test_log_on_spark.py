@@ -9,6 +9,7 @@ import pytest
 
 from whimbrel.model import BadInput
 from whimbrel.planning.mtm_matrix import estimate
+from whimbrel.planning.mtm_slots import fit_rule
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +47,29 @@ def test_a_log_without_the_column_is_refused(log):
 
     with pytest.raises(BadInput, match="no column 'time'"):
         events_per_interval(log, "time", 3600)
+
+
+def test_the_command_counts_a_log_of_events(log, hours, tmp_path, capsys, monkeypatch):
+    import json
+    from contextlib import contextmanager
+
+    from whimbrel.cli import app as command_line
+    from whimbrel.runtime import precompute_session
+
+    # The session of the tests stands in for one of the command's own: a process has only one.
+    monkeypatch.setattr(
+        precompute_session, "projection_session", contextmanager(lambda cores: iter([log.sparkSession]))
+    )
+    path = tmp_path / "events"
+    log.write.parquet(str(path))
+    words = ["mtm", "estimate", "--log", str(path), "--column", "at", "--states", "2,4,6", "--json"]
+    with pytest.raises(SystemExit) as left:
+        command_line.main(words)
+    found = json.loads(capsys.readouterr().out)
+    assert not left.value.code
+    expected = estimate(fit_rule(hours, (2, 4, 6)).slots_for(hours), states=(2, 4, 6))
+    assert found["counts"] == [list(row) for row in expected.counts]
+    for column, lesson in (("when", "no column 'when'"), ("what", "no event has a readable time")):
+        with pytest.raises(SystemExit) as left:
+            command_line.main([*words, "--column", column])
+        assert left.value.code == 2 and lesson in capsys.readouterr().err

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -31,6 +37,36 @@ def test_a_killed_run_goes_on_from_its_last_sweep_and_ends_the_same(tmp_path, in
     assert seen[0] == 4
     assert pq.read_table(tmp_path).equals(pq.read_table(folder))
     assert not (tmp_path / SWEEP).exists()
+
+
+PROJECT_UNTIL_KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from whimbrel.planning.projection_exact import project_exact
+from whimbrel.planning.projection_instance import ProjectionInstance
+from whimbrel.planning.projection_problem import Problem
+
+def kill(progress):
+    if progress.sweeps == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+instance = ProjectionInstance.from_json(json.loads(Path(sys.argv[1]).read_text()))
+project_exact(Problem.of(instance), Path(sys.argv[2]), after_sweep=kill)
+"""
+
+
+def test_the_command_goes_on_after_a_process_that_was_killed_with_signal_9(tmp_path, instance, folder):
+    asked, out = tmp_path / "instance.json", tmp_path / "out"
+    asked.write_text(json.dumps(instance.to_json()))
+    killed = subprocess.run([sys.executable, "-c", PROJECT_UNTIL_KILLED, asked, out], env=os.environ, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (out / "_instance.json").exists()
+    command = "import sys; from whimbrel.cli.app import main; main(sys.argv[1:])"
+    words = ["mtm", "project", "--instance", asked, "--out", out, "--json"]
+    done = subprocess.run([sys.executable, "-c", command, *words], capture_output=True, text=True, check=True)
+    assert "goes on after sweep 3" in done.stderr and "sweep 4:" in done.stderr and "sweep 1:" not in done.stderr
+    assert json.loads(done.stdout)["iterations"] > 3
+    assert pq.read_table(out)["cost"].equals(pq.read_table(folder)["cost"])
 
 
 @pytest.mark.parametrize("harm", [b"", b"PK\x03\x04 nonsense", None])
@@ -78,7 +114,9 @@ def test_most_pairs_are_pruned(instance):
 def test_spark_projects_the_same_costs_as_one_process(spark, tmp_path, instance, folder):
     from whimbrel.runtime.precompute import project_on_spark
 
-    project_on_spark(spark, Problem.of(instance), tmp_path)
+    swept = []
+    project_on_spark(spark, Problem.of(instance), tmp_path, swept.append)
+    assert [progress.sweeps for progress in swept] == list(range(1, len(swept) + 1))
     here, there = pq.read_table(folder), pq.read_table(tmp_path)
     assert there.select(["slots", "boundaries"]).equals(here.select(["slots", "boundaries"]))
     assert there["cost"].to_numpy() == pytest.approx(here["cost"].to_numpy(), abs=1e-9 * sum(instance.load.state))

@@ -21,6 +21,31 @@ class Question:
     give_up: tuple[int, ...] = ()
     capacities: tuple[float, ...] | None = None
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What is special about it, in words."""
+        old, work, state = len(set(self.current.owner)), self.load.work, self.load.state
+        bins = self.load.bins
+        found = {
+            "growth": self.slots > old,
+            "shrinkage": self.slots < old,
+            "rebalance": self.slots == old,
+            "slots given up": bool(set(self.give_up) & set(self.current.owner)),
+            "unequal capacities": len(set(self.capacities or ())) > 1,
+            "an empty interval now": len(set(self.current.owner)) <= max(self.current.owner),
+            "bins without work": 0 in work and any(work),
+            "no work at all": not any(work),
+            "bins without state": 0 in state and any(state),
+            "no state at all": not any(state),
+            "fewer bins than slots": bins < self.slots,
+            "one bin": bins == 1,
+            "floats": any(isinstance(value, float) and value != int(value) for value in (*work, *state)),
+            "integers": all(isinstance(value, int) for value in (*work, *state)),
+            "tau 0": self.tau == 0,
+            "a bin over the limit": max(work) * self.slots > (1 + self.tau) * sum(work),
+        }
+        return frozenset(kind for kind, holds in found.items() if holds)
+
 
 TAUS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 1.2)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.planning.questions import questions
 
 from whimbrel.model import Assignment, BadInput, Load
 from whimbrel.planning import PLANNERS, plan
@@ -85,6 +86,17 @@ def test_every_planner_answers_with_a_valid_plan(planner: str) -> None:
         assert answer.feasible and answer.target == again.target
         assert not faults_of(answer, load, keeps_limit=strict, contiguous=planner in {"ssm", "simple-ssm", "even"})
         assert strict or ("over its limit" in answer.reason) == (answer.max_load > answer.limit)
+
+
+@pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "mtm"])
+def test_every_plan_for_random_questions_is_what_it_says(planner: str) -> None:
+    strict, contiguous = planner in {"ssm", "simple-ssm", "any-map"}, planner in {"ssm", "simple-ssm", "even"}
+    for asked in questions(seed=31, count=400, contiguous=planner in {"ssm", "simple-ssm"}):
+        given = {"give_up": asked.give_up, "capacities": None if planner == "simple-ssm" else asked.capacities}
+        answer = plan(planner, asked.load, asked.current, asked.slots, asked.tau, **given)
+        faults = faults_of(answer, asked.load, contiguous=contiguous, keeps_limit=strict, **given)
+        assert not faults, (asked, answer, faults)
+        assert answer.feasible or strict
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,53 @@ def test_balance_lists_the_staircase_and_the_best_within_a_budget(
     assert within == [points[3]]
 
 
+def test_capacities_show_each_slot_its_own_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _write(tmp_path, {**TABLE_3, "capacities": [1, 2, 1]})
+    answer = json.loads(_run(capsys, "plan", "--instance", path, "--json")[1])
+    assert answer["limits"] == [7, 14, 7] and answer["max_load"] <= 14
+    assert "a limit of its own" in _run(capsys, "plan", "--instance", path)[1]
+
+
+def test_balances_empty_the_slots_that_must_be_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _write(tmp_path, {**TABLE_3, "give_up": [1]})
+    points = json.loads(_run(capsys, "balance", "--instance", path, "--json")[1])["points"]
+    assert all(1 not in point["assignment"] for point in points) and points[-1]["cost"] == 7
+
+
+@pytest.mark.parametrize(
+    ("command", "field", "lesson"),
+    [
+        ("balance", "capacities", "slots of equal capacity"),
+        ("plan-sequence", "capacities", "slots of equal capacity"),
+        ("plan-sequence", "give_up", 'does not know "give_up"'),
+    ],
+)
+def test_what_a_command_cannot_weigh_is_refused_rather_than_ignored(
+    command: str, field: str, lesson: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = {**TABLE_3, "targets": [{"slots": 3, "tau": 0.4}], field: [1, 2, 1]}
+    code, _, err = _run(capsys, command, "--instance", _write(tmp_path, instance))
+    assert code == 2 and lesson in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "lesson"),
+    [
+        ({"bytes": [[0, 1]]}, "must be square"),
+        ({"bytes": 3}, "list of rows"),
+        ({"uplink": "fast"}, "uplink[0] is 'fast'"),
+        ({"downlink": [1]}, "one speed per slot"),
+    ],
+)
+def test_unusable_transfers_end_in_one_line_that_names_the_file(
+    change: dict[str, Any], lesson: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _write(tmp_path, {"bytes": [[0, 1], [1, 0]], **change})
+    code, out, err = _run(capsys, "transfers", "--instance", path, "--json")
+    assert code == 2 and out == ""
+    assert lesson in err and "instance.json" in err and len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "lesson"),
     [

@@ -21,9 +21,18 @@ TABLES = st.integers(1, 7).flatmap(
 )
 
 
-@given(table=TABLES, uplink=st.sampled_from([None, 1, 2.5]), downlink=st.sampled_from([None, 3]))
-def test_all_bytes_cross_in_the_least_possible_time(table: list[list[float]], uplink: float, downlink: float) -> None:
+SPEEDS = st.sampled_from([1, 2.5, 3, 0.1])
+
+
+@given(data=st.data(), table=TABLES)
+def test_all_bytes_cross_in_the_least_possible_time_over_links_of_any_speed(
+    data: st.DataObject, table: list[list[float]]
+) -> None:
+    slots = len(table)
+    links = st.one_of(st.none(), SPEEDS, st.lists(SPEEDS, min_size=slots, max_size=slots))
+    uplink, downlink = data.draw(links), data.draw(links)
     schedule = transfer_phases(table, uplink, downlink)
+    assert schedule.seconds == _busiest(table, uplink, downlink)
     assert schedule.seconds == schedule.lower_bound == sum(phase.seconds for phase in schedule.phases)
     crossed: dict[tuple[int, int], Fraction] = {}
     for phase in schedule.phases:
@@ -36,6 +45,20 @@ def test_all_bytes_cross_in_the_least_possible_time(table: list[list[float]], up
         (i, j): Fraction(str(value)) for i, row in enumerate(table) for j, value in enumerate(row) if value and i != j
     }
     assert crossed == wanted
+
+
+def _busiest(table: list[list[float]], uplink: object, downlink: object) -> Fraction:
+    """The longest that one slot is busy, sending or receiving, each pair at the slower of its two links."""
+    up, down = ([Fraction(str(s or 1)) for s in _per_slot(link, len(table))] for link in (uplink, downlink))
+    seconds = [
+        [Fraction(str(value)) / min(up[i], down[j]) if i != j else Fraction(0) for j, value in enumerate(row)]
+        for i, row in enumerate(table)
+    ]
+    return max(sum(line, Fraction(0)) for line in [*seconds, *zip(*seconds, strict=True)])
+
+
+def _per_slot(link: object, slots: int) -> list[float | None]:
+    return link if isinstance(link, list) else [link] * slots  # type: ignore[list-item]
 
 
 def test_the_bound_is_the_busiest_slot_sending_or_receiving() -> None:

@@ -28,8 +28,11 @@ def register(app: typer.Typer) -> None:
 def estimate(
     nodes: Path | None = typer.Option(None, "--nodes", help="CSV with the slot count of every interval."),
     counts: Path | None = typer.Option(None, "--counts", help="CSV with the load of every interval instead."),
-    column: str | None = typer.Option(None, "--column", help="The column to read (default: nodes, or count)."),
-    states: str = typer.Option("8,10,12,14,16", "--states", help="Slot counts that --counts may map to."),
+    log: Path | None = typer.Option(None, "--log", help="Parquet, CSV or JSON with one row per event, on Spark."),
+    column: str | None = typer.Option(None, "--column", help="The column to read (default: nodes, count, or time)."),
+    interval: int = typer.Option(3600, "--interval", help="--log: seconds of an interval."),
+    cores: int = typer.Option(2, "--cores", min=1, help="--log: cores of the local Spark."),
+    states: str = typer.Option("8,10,12,14,16", "--states", help="Slot counts that --counts and --log may map to."),
     normalisation: str = typer.Option(
         "equal-width", "--normalisation", help="equal-width, percentile or proportional: from load to slot counts."
     ),
@@ -42,14 +45,20 @@ def estimate(
     from whimbrel.planning.mtm_matrix import estimate as matrix_of
     from whimbrel.planning.mtm_slots import fit_rule
 
-    if (nodes is None) == (counts is None):
-        raise BadInput("name either --nodes FILE (slot counts) or --counts FILE (load)")
+    if sum(source is not None for source in (nodes, counts, log)) != 1:
+        raise BadInput("name one of --nodes FILE (slot counts), --counts FILE (load) and --log PATH (events)")
     if nodes is not None:
         show_matrix(matrix_of(read_slot_counts(nodes, column or "nodes"), self_moves), None, json_output)
         return
+    known = whole_numbers(states)
+    if log is not None:
+        from whimbrel.cli.lookahead_log import estimate_from_log
+
+        found = estimate_from_log(log, column or "time", interval, known, normalisation, self_moves, cores)
+        show_matrix(*found, json_output)
+        return
     assert counts is not None
     load = read_counts(counts, column or "count")
-    known = whole_numbers(states)
     rule = fit_rule(load, known, normalisation)
     show_matrix(matrix_of(rule.slots_for(load), self_moves, known), rule, json_output)
 

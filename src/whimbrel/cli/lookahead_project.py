@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import typer
 
 from whimbrel.cli.answers import INFEASIBLE, note, print_json
 from whimbrel.cli.lookahead_answers import show_projection
+from whimbrel.cli.lookahead_progress import Sweeps, rounds_told, shown
 from whimbrel.model import BadInput
 from whimbrel.planning import projection_store
 from whimbrel.planning.projection_additive import fit_additive
@@ -50,11 +49,13 @@ def project_exactly(
     resumed = load_sweep(out, problem)
     if resumed is not None:
         note(f"goes on after sweep {resumed.sweeps} of an earlier run")
-    report = _reporter(problem, tolerance, resumed, started)
-    if engine == "spark" or (engine == "auto" and counted.total >= SPARK_FROM):
-        end = _on_spark(problem, out, cores, report, tolerance)
-    else:
-        end = project_exact(problem, out, solve_here, report, tolerance)
+    with shown() as tell:
+        done = resumed.sweeps if resumed else 0
+        course = Sweeps(tell, problem.total_state, tolerance, done, time.perf_counter)
+        if engine == "spark" or (engine == "auto" and counted.total >= SPARK_FROM):
+            end = _on_spark(problem, out, cores, course, tolerance)
+        else:
+            end = project_exact(problem, out, solve_here, course.swept, tolerance)
     answer = {
         **_common(instance, counted, out, "exact"),
         "iterations": end.sweeps,
@@ -67,16 +68,14 @@ def project_exactly(
     show_projection(answer, json_output)
 
 
-def _on_spark(
-    problem: Problem, out: Path, cores: int, report: Callable[[Progress], None], tolerance: float
-) -> Progress:
+def _on_spark(problem: Problem, out: Path, cores: int, course: Sweeps, tolerance: float) -> Progress:
     from whimbrel.cli.java import use_java
     from whimbrel.runtime.precompute import project_on_spark
     from whimbrel.runtime.precompute_session import projection_session
 
     use_java(os.environ)
     with projection_session(cores) as spark:
-        return project_on_spark(spark, problem, out, report, tolerance, note)
+        return project_on_spark(spark, problem, out, course.swept, tolerance, course.working)
 
 
 def project_additively(
@@ -87,14 +86,14 @@ def project_additively(
     _stop_if_infeasible(counted, json_output)
     started = time.perf_counter()
     changes: list[float] = []
+    with shown() as tell:
+        told = rounds_told(tell, rounds)
 
-    def report(done: int, change: float) -> None:
-        changes.append(change)
-        spent = time.perf_counter() - started
-        left = spent / done * (rounds - done)
-        note(f"round {done} of {rounds}: answers moved by {change:.2e} of the state; about {duration(left)} left")
+        def report(done: int, change: float) -> None:
+            changes.append(change)
+            told(done, change)
 
-    costs = fit_additive(instance, np.random.default_rng(seed), samples, rounds, report)
+        costs = fit_additive(instance, np.random.default_rng(seed), samples, rounds, report)
     made = {"samples": samples, "rounds": rounds, "seed": seed, "residual": changes[-1]}
     projection_store.write_additive(out, costs, instance.digest)
     projection_store.write_stamp(out, projection_store.Stamp(instance, "additive", made))
@@ -133,30 +132,3 @@ def _common(instance: ProjectionInstance, counted: Census, out: Path, method: st
         "digest": instance.digest,
         "out": str(out),
     }
-
-
-def _reporter(
-    problem: Problem, tolerance: float, resumed: Progress | None, started: float
-) -> Callable[[Progress], None]:
-    first = resumed.sweeps if resumed else 0
-    bounds: list[float] = []
-
-    def report(progress: Progress) -> None:
-        bounds.append(progress.bound / problem.total_state if problem.total_state else 0.0)
-        each = (time.perf_counter() - started) / (progress.sweeps - first)
-        left = duration(each * sweeps_left(bounds, tolerance))
-        note(
-            f"sweep {progress.sweeps}: residual {progress.residual:.3e}, error bound {bounds[-1]:.2e} of the state, "
-            f"{progress.evaluated:,} pairs evaluated, {progress.pruned:,} pruned; about {left} left"
-        )
-
-    return report
-
-
-def sweeps_left(bounds: list[float], tolerance: float) -> float:
-    """How many more sweeps the fall of the bounds promises; policy iteration falls ever faster, so rather fewer."""
-    if bounds[-1] <= tolerance:
-        return 0.0
-    if len(bounds) < 2 or bounds[-1] >= bounds[-2]:
-        return 7.0
-    return max(1.0, min(20.0, log(bounds[-1] / tolerance) / log(bounds[-2] / bounds[-1]) / 2))

@@ -102,11 +102,14 @@ def plan_sequence(
     json_output: bool = JSON,
 ) -> None:
     """Plan a known sequence of changes together, so that the total moved is the least."""
-    from whimbrel.cli.planning_input import read_plan_input, read_targets
+    from whimbrel.cli.planning_input import read_plan_input, read_targets, refuse_capacities
     from whimbrel.cli.planning_tables import print_sequence, sequence_fields
     from whimbrel.planning.sequence import plan_sequence as ask
 
     read = read_plan_input(instance)
+    refuse_capacities(instance, read, "plan-sequence")
+    if read.give_up:
+        raise BadInput(f'{instance}: plan-sequence does not know "give_up": plan that step alone with `whimbrel plan`')
     answer = ask(read.load, read.current, read_targets(instance), rounds=rounds)
     if json_output:
         print_json(sequence_fields(answer, read.current_slots))
@@ -124,7 +127,7 @@ def balance(
     json_output: bool = JSON,
 ) -> None:
     """Every best trade of cost against balance, exactly: choose tau from it."""
-    from whimbrel.cli.planning_input import read_plan_input
+    from whimbrel.cli.planning_input import read_plan_input, refuse_capacities
     from whimbrel.cli.planning_tables import balance_fields, print_balances
     from whimbrel.planning.cost_and_balance import cheapest_balance_within, pareto
 
@@ -132,10 +135,11 @@ def balance(
     wanted = slots if slots is not None else read.slots
     if wanted is None:
         raise BadInput(f'{instance}: there is no "slots": write it there or pass --slots')
+    refuse_capacities(instance, read, "balance")
     if budget is None:
-        points = list(pareto(read.load, read.current, wanted))
+        points = list(pareto(read.load, read.current, wanted, read.give_up))
     else:
-        best = cheapest_balance_within(read.load, read.current, wanted, budget)
+        best = cheapest_balance_within(read.load, read.current, wanted, budget, read.give_up)
         points = [best] if best is not None else []
     if plot is not None:
         from whimbrel.cli.planning_plot import save_balance_picture
@@ -154,12 +158,10 @@ def transfers(
     json_output: bool = JSON,
 ) -> None:
     """Order the transfers into phases that keep the busiest link busy throughout."""
-    from whimbrel.cli.planning_input import read_matrix
+    from whimbrel.cli.planning_input import read_schedule
     from whimbrel.cli.planning_tables import print_schedule, schedule_fields
-    from whimbrel.planning.transfers import transfer_phases
 
-    matrix, uplink, downlink = read_matrix(instance)
-    schedule = transfer_phases(matrix, uplink, downlink)
+    schedule = read_schedule(instance)
     if json_output:
         print_json(schedule_fields(schedule))
     else:

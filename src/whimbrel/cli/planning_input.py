@@ -9,6 +9,7 @@ from typing import Any
 from whimbrel.cli.answers import read_json_object
 from whimbrel.model import Assignment, BadInput, Load
 from whimbrel.model.load import Number
+from whimbrel.planning.transfers import Schedule, transfer_phases
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,22 @@ def read_targets(path: Path) -> list[tuple[int, float]]:
     return pairs
 
 
-def read_matrix(path: Path) -> tuple[list[list[Number]], Any, Any]:
-    """(bytes from slot to slot, uplink, downlink) as they stand in the file; the links may be missing."""
+def refuse_capacities(path: Path, read: PlanInput, command: str) -> None:
+    """Raises BadInput where the file has capacities: an answer that ignores them would be wrong."""
+    if read.capacities is not None:
+        raise BadInput(f'{path}: {command} knows only slots of equal capacity: remove "capacities"')
+
+
+def read_schedule(path: Path) -> Schedule:
+    """The phases for the bytes from slot to slot in a file; the links may be missing."""
     fields = read_json_object(path)
     matrix = fields.get("bytes")
     if not isinstance(matrix, list) or not all(isinstance(row, list) for row in matrix):
         raise BadInput(f'{path}: "bytes" must be a list of rows: bytes[from][to]')
-    return matrix, fields.get("uplink"), fields.get("downlink")
+    try:
+        return transfer_phases(matrix, fields.get("uplink"), fields.get("downlink"))
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def _plan_input(fields: dict[str, Any]) -> PlanInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -41,6 +42,8 @@ def plan_fields(plan: Plan, current_slots: int = 0) -> dict[str, Any]:
     }
     if plan.projected_cost is not None:
         fields["projected_cost"] = plan.projected_cost
+    if plan.limits:
+        fields["limits"] = list(plan.limits)
     return fields
 
 
@@ -65,11 +68,14 @@ def _slot_table(plan: Plan, target: Assignment, load: Load, current_slots: int) 
     for when in ("before", "after"):
         for name in ("bins", "work", "state"):
             table.add_column(f"{name} {when}", justify="right")
+    if plan.limits:
+        table.add_column("limit", justify="right")
     slots = max(plan.slots, current_slots, max(plan.current.owner) + 1, max(target.owner) + 1)
     before, after = _sums(plan.current, load), _sums(target, load)
     for slot in range(slots):
         if slot in before or slot in after or slots <= 64:
             row = [*before.get(slot, (0, 0, 0)), *after.get(slot, (0, 0, 0))]
+            row += plan.limits[slot : slot + 1]
             table.add_row(str(slot), *(quantity(value) for value in row))
     return table
 
@@ -87,12 +93,13 @@ def _summary(plan: Plan, load: Load) -> list[str]:
     share = f" ({100 * float(plan.cost) / state:.1f} % of the state)" if state else ""
     work = float(sum(map(exact, load.work)))
     over_mean = float(plan.max_load) * plan.slots / work if work else 0.0
+    limit = "each slot with a limit of its own" if plan.limits else f"limit {plan.limit:,.6g}"
     lines = [
         f"moves      {plan.moves} of {plan.current.bins} bins",
         f"cost       {quantity(plan.cost)}{share}",
         f"bound      {quantity(plan.lower_bound)}: no plan of this kind, this balanced, moves less",
         f"hash % N   {quantity(plan.hash_cost)} would have moved",
-        f"balance    busiest slot {quantity(plan.max_load)}, limit {plan.limit:,.6g}, {over_mean:.2f} times the mean",
+        f"balance    busiest slot {quantity(plan.max_load)}, {limit}, {over_mean:.2f} times the mean",
     ]
     if plan.projected_cost is not None:
         lines.append(f"projected  {plan.projected_cost:,.6g} expected from the moves to come")
@@ -130,6 +137,7 @@ def sequence_fields(answer: PlannedSequence, current_slots: int) -> dict[str, An
         "greedy_cost": answer.greedy_cost if answer.feasible else None,
         "lower_bound": answer.lower_bound if answer.feasible else None,
         "exact": answer.exact,
+        "gap": answer.gap if answer.feasible and math.isfinite(answer.gap) else None,
         "reason": answer.reason,
     }
 
@@ -148,7 +156,9 @@ def print_sequence(answer: PlannedSequence) -> None:
         shown = " ".join(f"{low}-{high}" for low, high in step.target.intervals(step.slots) or () if high > low)
         table.add_row(str(index), str(step.slots), f"{step.tau:g}", quantity(step.cost), shown)
     console.print(table)
-    proof = "the least possible" if answer.exact else f"at least {quantity(answer.lower_bound)} is needed"
+    proof = "the least possible" if answer.exact else f"at most {100 * answer.gap:.3g} % above the least possible"
+    if not answer.exact:
+        console.print(f"bound      {quantity(answer.lower_bound)}: no sequence moves less", markup=False)
     console.print(f"total      {quantity(answer.cost)}: {proof}", markup=False)
     console.print(f"greedy     {quantity(answer.greedy_cost)}, planning step by step", markup=False)
 

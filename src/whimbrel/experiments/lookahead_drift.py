@@ -3,12 +3,13 @@
 Every bin's work and state carry factors of their own that wander around one, with a memory of 0.8 from one migration to
 the next. The stored partitions of an exact projection go stale: their feasible share is measured. The additive form is
 planned with instead, under the limit of the load at hand; a back-test on drifting history may switch it off. Migrations
-to slot counts that the load of the moment cannot balance are left out for every planner alike.
+to slot counts that the load of the moment cannot balance are left out for every planner alike. The baselines break the
+limit: read their balance beside their cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,13 @@ import numpy as np
 from whimbrel.experiments.lookahead_settings import STATES, chains, loads, matrix_of, slot_history
 from whimbrel.experiments.lookahead_walks import Walked
 from whimbrel.experiments.results import plotting, save_picture, save_rows
-from whimbrel.model import Load
+from whimbrel.model import Assignment, Load
+from whimbrel.planning.consistent_hashing import ring_assignment
+from whimbrel.planning.even import even_split
+from whimbrel.planning.instance import Instance
 from whimbrel.planning.mtm_backtest import compare
 from whimbrel.planning.mtm_choice import AdditiveChoice
+from whimbrel.planning.mtm_matrix import TransitionMatrix
 from whimbrel.planning.projection_additive import AdditiveCosts, Horizon, fit_additive
 from whimbrel.planning.projection_count import census
 from whimbrel.planning.projection_instance import ProjectionInstance
@@ -28,9 +33,17 @@ from whimbrel.planning.projection_overlap import kept
 from whimbrel.planning.projection_program import Program, best_partition
 from whimbrel.planning.projection_reach import IntArray, Reach
 from whimbrel.planning.projection_space import FloatArray, Space, spaces_of
+from whimbrel.planning.redist import redist
 
 ID = "lookahead-drift"
 CLAIM = "Look-ahead goes on saving when loads wander by 5, 15 and 30 % between migrations"
+
+BASELINES: dict[str, Callable[[Instance, int], Assignment]] = {
+    "even": lambda asked, seed: even_split(asked),
+    "consistent-hashing": lambda asked, seed: ring_assignment(asked.load.bins, range(asked.slots), seed),
+    "redist": lambda asked, seed: redist(asked),
+}
+"""A target from a question and the seed of a ring."""
 
 SIGMAS = (0.05, 0.15, 0.3)
 MEMORY = 0.8
@@ -60,13 +73,24 @@ def run(
     matrix = matrix_of(slot_history(data)[0])
     rows: list[dict[str, Any]] = []
     for name, load in loads(data).items():
-        instance = ProjectionInstance(load, TAU, STATES, matrix.matrix, GAMMA)
-        costs = fit_additive(instance, np.random.default_rng(7))
-        spaces = list(spaces_of(instance).values()) if census(instance).total <= EXACT_MOST else []
-        drawn = chains(matrix, STATES, 2 * count, length)
-        for sigma in sigmas:
-            measured = _measure(instance, costs, spaces, drawn, sigma, count)
-            rows += [{"load": name, "sigma": sigma, **row} for row in measured]
+        measured = rows_of(ProjectionInstance(load, TAU, STATES, matrix.matrix, GAMMA), sigmas, count, length)
+        rows += [{"load": name, **row} for row in measured]
+    return summary(rows, out)
+
+
+def rows_of(instance: ProjectionInstance, sigmas: Sequence[float], count: int, length: int) -> list[dict[str, Any]]:
+    """Every planner at every strength of drift, for one load; the additive form is fitted to that load itself."""
+    costs = fit_additive(instance, np.random.default_rng(7))
+    spaces = list(spaces_of(instance).values()) if census(instance).total <= EXACT_MOST else []
+    matrix = TransitionMatrix(instance.states, (), instance.matrix, ())
+    drawn = chains(matrix, STATES, 2 * count, length)
+    return [
+        {"sigma": sigma, **row} for sigma in sigmas for row in _measure(instance, costs, spaces, drawn, sigma, count)
+    ]
+
+
+def summary(rows: list[dict[str, Any]], out: Path) -> dict[str, Any]:
+    """The verdict, with picture and table written to ``out``."""
     saved = [row["saved_percent"] for row in rows if row["planner"] == "mtm-additive"]
     guarded = [row["saved_percent"] for row in rows if row["planner"] == "mtm-backtested"]
     return {
@@ -87,21 +111,25 @@ def _measure(
     sigma: float,
     count: int,
 ) -> list[dict[str, Any]]:
-    moved: dict[str, list[list[float]]] = {"ssm": [], "mtm-additive": []}
-    tops: dict[str, list[list[float]]] = {"ssm": [], "mtm-additive": []}
+    moved: dict[str, list[list[float]]] = {name: [] for name in ("ssm", "mtm-additive", *BASELINES)}
+    tops: dict[str, list[list[float]]] = {name: [] for name in moved}
     for index, chain in enumerate(drawn):
         moments = list(_drifting(instance, chain, sigma, np.random.default_rng(1000 + index)))
-        for planner, look in (("ssm", None), ("mtm-additive", costs)):
-            found = _walk(moments, look)
+        walks = {"ssm": _walk(moments, None), "mtm-additive": _walk(moments, costs)}
+        if index < count:
+            walks |= {name: _walk_baseline(moments, name, index) for name in BASELINES}
+        for planner, found in walks.items():
             moved[planner].append([cost for cost, _ in found])
             tops[planner].append([top for _, top in found])
-    history = {name: [float(np.mean(costs)) for costs in found[count:]] for name, found in moved.items()}
+    history = {name: [float(np.mean(costs)) for costs in moved[name][count:]] for name in ("ssm", "mtm-additive")}
     pays = compare(history["ssm"], history["mtm-additive"]).pays
     base, ahead = (_walked(moved[name][:count], tops[name][:count]) for name in ("ssm", "mtm-additive"))
     share = _feasible_share(instance, spaces, sigma) if spaces else None
+    walked = {"ssm": base, "mtm-additive": ahead, "mtm-backtested": ahead if pays else base}
+    walked |= {name: _walked(moved[name], tops[name]) for name in BASELINES}
     return [
         {"planner": name, "stored_partitions_feasible": share, **found.row(None if name == "ssm" else base)}
-        for name, found in (("ssm", base), ("mtm-additive", ahead), ("mtm-backtested", ahead if pays else base))
+        for name, found in walked.items()
     ]
 
 
@@ -145,6 +173,22 @@ def _walk(moments: Sequence[Moment], costs: AdditiveCosts | None) -> list[tuple[
             cost = float((prefix[-1] - kept(cuts, following, prefix)) / prefix[-1])
             found.append((cost, _top(moment, following)))
         cuts = following
+    return found
+
+
+def _walk_baseline(moments: Sequence[Moment], planner: str, seed: int) -> list[tuple[float, float]]:
+    """The same for a planner that does not look at the limit."""
+    found: list[tuple[float, float]] = []
+    here: Assignment | None = None
+    for moment in moments:
+        load, slots = moment.horizon.load, moment.slots
+        before = Assignment.even(load.bins, slots) if here is None else here
+        after = BASELINES[planner](Instance(load, before, slots, TAU), seed)
+        if here is not None:
+            left = np.asarray(before.owner) != np.asarray(after.owner)
+            work = np.bincount(after.owner, load.work)
+            found.append((float(np.dot(load.state, left) / sum(load.state)), float(work.max() * slots / work.sum())))
+        here = after
     return found
 
 

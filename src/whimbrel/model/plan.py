@@ -14,6 +14,7 @@ class Plan:
 
     All costs are in the unit of ``state``; ``cost + gain`` is the whole state. ``lower_bound`` holds for every
     plan of the planner's own kind (contiguous or any map); ``hash_cost`` is what hash % N would have moved.
+    ``limits`` says what each slot may carry where capacities differ; without them every slot has ``limit``.
     """
 
     planner: str
@@ -32,6 +33,7 @@ class Plan:
     reason: str = ""
     smallest_tau: float | None = None
     projected_cost: float | None = None
+    limits: tuple[float, ...] = ()
 
     @property
     def moves(self) -> int:

@@ -6,6 +6,7 @@ smallest limit that costs the same; take one unit off and go on, until nothing f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -27,14 +28,14 @@ class Balance:
     target: Assignment
 
 
-def pareto(load: Load, current: Assignment, slots: int) -> tuple[Balance, ...]:
-    """The whole staircase, the best balanced plan first and the cheapest last.
+def pareto(load: Load, current: Assignment, slots: int, give_up: Iterable[int] = ()) -> tuple[Balance, ...]:
+    """The whole staircase, the best balanced plan first and the cheapest last; ``give_up`` names slots to empty.
 
     >>> load = Load(work=(4, 2, 2, 4), state=(4, 2, 2, 4))
     >>> [(point.max_load, point.cost) for point in pareto(load, Assignment((0, 0, 0, 1)), slots=2)]
     [(6, 2), (8, 0)]
     """
-    stairs = _Stairs(load, current, slots)
+    stairs = _Stairs(load, current, slots, give_up)
     points = []
     limit = stairs.loosest
     while limit >= stairs.tightest:
@@ -44,10 +45,12 @@ def pareto(load: Load, current: Assignment, slots: int) -> tuple[Balance, ...]:
     return tuple(points[::-1])
 
 
-def cheapest_balance_within(load: Load, current: Assignment, slots: int, budget: Number) -> Balance | None:
+def cheapest_balance_within(
+    load: Load, current: Assignment, slots: int, budget: Number, give_up: Iterable[int] = ()
+) -> Balance | None:
     """The best balance that moves at most ``budget`` of state, or None where every plan moves more."""
-    stairs = _Stairs(load, current, slots)
-    if stairs.at(stairs.loosest).cost > budget:
+    stairs = _Stairs(load, current, slots, give_up)
+    if exact(stairs.at(stairs.loosest).cost) > exact(budget):
         return None
     low, high = stairs.tightest, stairs.loosest
     while low < high:
@@ -62,8 +65,8 @@ def cheapest_balance_within(load: Load, current: Assignment, slots: int, budget:
 class _Stairs:
     """The best gain at each limit, limits being whole numbers in the unit of the scaled work."""
 
-    def __init__(self, load: Load, current: Assignment, slots: int) -> None:
-        self.asked = Instance(load, current, slots, tau=0.0)
+    def __init__(self, load: Load, current: Assignment, slots: int, give_up: Iterable[int]) -> None:
+        self.asked = Instance(load, current, slots, tau=0.0, given_up=frozenset(give_up))
         self.work, self.scale = self.asked.scaled_work
         self.tightest = smallest_limit(self.work, slots)
         self.loosest = max(sum(self.work), self.tightest)

@@ -90,7 +90,7 @@ class Instance:
 
     @cached_property
     def limit(self) -> Limit:
-        """The most work that a slot of capacity 1 may carry."""
+        """The most work that a slot may carry where all capacities are equal."""
         if self.fixed_limit is not None:
             return Limit(self.fixed_limit)
         return Limit(Limit.of([1], self.slots, self.tau).value * self.total_work)

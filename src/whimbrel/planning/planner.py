@@ -95,7 +95,14 @@ def answered(planner: str, instance: Instance, proposal: Proposal, clipped: bool
         reason="; ".join(reasons),
         smallest_tau=proposal.smallest_tau,
         projected_cost=proposal.projected_cost,
+        limits=_limits(instance) if instance.capacities else (),
     )
+
+
+def _limits(instance: Instance) -> tuple[float, ...]:
+    """What each slot may carry, up to the last one that may be used; nothing where it must be given up."""
+    usable = set(instance.usable_slots)
+    return tuple(float(instance.limit_of(slot)) if slot in usable else 0.0 for slot in range(max(usable) + 1))
 
 
 def _difference(total: Number, cost: Number) -> Number:

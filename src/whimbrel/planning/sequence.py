@@ -2,21 +2,24 @@
 
 Each step has its own slots and tau; load and state stay. Slots follow from the cuts: between neighbouring partitions
 the best matching decides who keeps what. Small questions are answered exactly, by a shortest path through all
-partitions of all steps; larger ones by pools of good partitions that grow until they stop helping. The lower bound then
-is the dearest direct plan from here to some step: no path to that step is shorter than the direct way.
+partitions of all steps; larger ones by pools of good partitions that grow until they stop helping. Then the lower
+bound of ``sequence_bound`` says how far from the best the answer can be at most: its ``gap``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from whimbrel.model import Assignment, BadInput, Load
+from whimbrel.model.limit import exact as as_rational
 from whimbrel.model.load import Number
 from whimbrel.planning import feasibility, ssm
-from whimbrel.planning.instance import Instance, Integers
+from whimbrel.planning.instance import WIDEST, Instance, Integers, plain
 from whimbrel.planning.interval_matching import keepers_of
 
 
@@ -41,6 +44,13 @@ class PlannedSequence:
     lower_bound: Number
     exact: bool
     reason: str = ""
+
+    @property
+    def gap(self) -> float:
+        """The cost is at most this share above the least possible: 0.25 says a quarter; infinite where nothing must move."""
+        if self.cost == self.lower_bound:
+            return 0.0
+        return float(self.cost) / float(self.lower_bound) - 1 if self.lower_bound else math.inf
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ def plan_sequence(
     if sum(step.cost for step in greedy) <= sum(step.cost for step in steps):
         steps = greedy
     cost = sum(step.cost for step in steps)
-    bound = cost if exact else max(_direct_cost(instance) for instance in asked)
+    bound = cost if exact else _bound(asked, problem)
     return PlannedSequence(True, steps, cost, sum(step.cost for step in greedy), bound, exact)
 
 
@@ -125,6 +135,17 @@ def _direct_cost(instance: Instance) -> Number:
     intervals = ssm.solve(instance)
     assert intervals is not None, "the caller knows that every step is feasible"
     return instance.cost_of(ssm.target_of(instance, intervals))
+
+
+def _bound(asked: Sequence[Instance], problem: SequenceProblem) -> Number:
+    from whimbrel.planning.sequence_bound import least_between, lower_bound
+
+    direct = [as_rational(_direct_cost(instance)) for instance in asked]
+    values, scale = asked[0].scaled_state
+    if sum(values) > WIDEST:
+        return plain(max(direct))
+    between = least_between(problem.state, problem.reach, problem.slots)
+    return plain(lower_bound(direct, [Fraction(moved, scale) for moved in between]))
 
 
 def _labelled(asked: Sequence[Instance], path: Sequence[Integers]) -> tuple[Step, ...]:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -88,10 +89,10 @@ def _amounts(bytes_between: Sequence[Sequence[Number]]) -> dict[Pair, Fraction]:
     return amounts
 
 
-def _speeds(name: str, given: Number | Sequence[Number] | None, slots: int) -> list[Fraction]:
+def _speeds(name: str, given: Any, slots: int) -> list[Fraction]:
     if given is None:
         return [Fraction(1)] * slots
-    speeds = list(given) if isinstance(given, Sequence) else [given] * slots
+    speeds = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given] * slots
     if len(speeds) != slots:
         raise BadInput(f"{name} has {len(speeds)} entries and bytes {slots} rows: give one speed per slot, or one")
     for slot, speed in enumerate(speeds):

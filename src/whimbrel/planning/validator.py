@@ -9,10 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from whimbrel.model import Load, Plan
+from whimbrel.model import Assignment, Load, Plan
 from whimbrel.model.limit import exact
 from whimbrel.model.load import Number
+
+if TYPE_CHECKING:
+    from whimbrel.planning.sequence import PlannedSequence
 
 
 def faults_of(
@@ -26,13 +30,66 @@ def faults_of(
 ) -> list[str]:
     """Everything that is wrong with a plan, in words; empty where it is right."""
     if plan.target is None:
-        return ["infeasible plans have no target, feasible ones do"] if plan.feasible else []
+        return _refusal_faults(plan)
     if plan.target.bins != load.bins:
         return [f"{plan.target.bins} bins are assigned, there are {load.bins}"]
     faults = [] if plan.feasible else ["the plan has a target and calls itself infeasible"]
     faults += _shape_faults(plan, contiguous, set(give_up))
     faults += _cost_faults(plan, load)
     faults += _load_faults(plan, load, keeps_limit, capacities, set(give_up))
+    return faults
+
+
+def faults_of_sequence(
+    answer: PlannedSequence, load: Load, current: Assignment, targets: Sequence[tuple[int, float]]
+) -> list[str]:
+    """Everything that is wrong with a planned sequence, step by step, in words; empty where it is right."""
+    if not answer.feasible:
+        return [] if answer.reason and not answer.steps else ["an infeasible sequence has a reason and no steps"]
+    faults = [] if len(answer.steps) == len(targets) else [f"{len(answer.steps)} steps for {len(targets)} targets"]
+    here, total = current, Fraction(0)
+    for index, (step, (slots, tau)) in enumerate(zip(answer.steps, targets, strict=False)):
+        faults += [f"step {index}: {fault}" for fault in _step_faults(step.target, step.cost, load, here, slots, tau)]
+        here, total = step.target, total + exact(step.cost)
+    if float(total) != float(answer.cost):
+        faults.append(f"the steps cost {float(total)}, the sequence says {answer.cost}")
+    if not answer.lower_bound <= answer.cost <= answer.greedy_cost:
+        faults.append(f"{answer.cost} is not between {answer.lower_bound} and {answer.greedy_cost}")
+    return faults
+
+
+def _step_faults(
+    target: Assignment, cost: Number, load: Load, current: Assignment, slots: int, tau: float
+) -> list[str]:
+    """A step judged as a plan of its own: what it says of its cost, its limit kept, its bins contiguous."""
+    total = sum(map(exact, load.state), Fraction(0))
+    work: dict[int, Fraction] = defaultdict(Fraction)
+    for b, slot in enumerate(target.owner):
+        work[slot] += exact(load.work[b])
+    stated = Plan(
+        planner="sequence",
+        feasible=True,
+        slots=slots,
+        tau=tau,
+        current=current,
+        target=target,
+        cost=cost,
+        gain=float(total - exact(cost)),
+        lower_bound=0,
+        limit=0.0,
+        max_load=float(max(work.values())),
+        hash_cost=0,
+        seconds=0.0,
+    )
+    return faults_of(stated, load, contiguous=True)
+
+
+def _refusal_faults(plan: Plan) -> list[str]:
+    faults = ["infeasible plans have no target, feasible ones do"] if plan.feasible else []
+    if not plan.reason:
+        faults.append("an infeasible plan says why")
+    if plan.smallest_tau is None or not plan.smallest_tau > plan.tau:
+        faults.append(f"tau {plan.tau} is infeasible, but the tau that works is said to be {plan.smallest_tau}")
     return faults
 
 

@@ -30,6 +30,10 @@ SEARCHES_LEAST = 2_000
 """A block of fewer minimisations takes less time than starting its task."""
 
 POLL_SECONDS = 2.0
+
+Working = Callable[[int, int], None]
+"""Told how many tasks of a sweep are done, and of how many."""
+
 SCHEMA = "source int, target int, start int, stop int, evaluated long, `values` binary, chosen binary"
 ANSWER = pa.schema(
     [
@@ -50,16 +54,16 @@ def project_on_spark(
     folder: Path,
     after_sweep: Callable[[Progress], None] = lambda progress: None,
     tolerance: float = TOLERANCE,
-    note: Callable[[str], None] = lambda message: None,
+    working: Working = lambda done, tasks: None,
 ) -> Progress:
     """As ``project_exact``, with every sweep carried out by the cores of ``spark``.
 
-    ``note`` is told, while a sweep runs, how many of its tasks are done, where the session can say so.
+    ``working`` is told, while a sweep runs, how many of its tasks are done, where the session can say so.
     """
-    return project_exact(problem, folder, spark_solver(spark, note), after_sweep, tolerance)
+    return project_exact(problem, folder, spark_solver(spark, working), after_sweep, tolerance)
 
 
-def spark_solver(spark: SparkSession, note: Callable[[str], None] = lambda message: None) -> Solver:
+def spark_solver(spark: SparkSession, working: Working = lambda done, tasks: None) -> Solver:
     """A solver that runs the blocks of a sweep as tasks of one Spark job."""
 
     def solve(problem: Problem, progress: Progress) -> Iterable[Solved]:
@@ -68,7 +72,7 @@ def spark_solver(spark: SparkSession, note: Callable[[str], None] = lambda messa
         blocks = problem.blocks(most)
         rows = spark.createDataFrame(_block_table(blocks)).repartitionById(len(blocks), "place")
         answers = rows.mapInArrow(block_solver(problem, progress), SCHEMA)
-        with Watched(spark, f"sweep {progress.sweeps + 1}", note):
+        with Watched(spark, working):
             table = answers.toArrow()
         return [_solved(row) for row in table.to_pylist()]
 
@@ -164,13 +168,13 @@ def _solved(row: dict[str, Any]) -> Solved:
 
 
 class Watched:
-    """While inside, tells ``note`` every few seconds how many tasks of the running job are done.
+    """While inside, tells ``working`` every few seconds how many tasks of the running job are done, of how many.
 
     Only a classic session can say; on any other nothing is told, and nothing is lost but the telling.
     """
 
-    def __init__(self, spark: SparkSession, what: str, note: Callable[[str], None]) -> None:
-        self._spark, self._what, self._note = spark, what, note
+    def __init__(self, spark: SparkSession, working: Working) -> None:
+        self._spark, self._working = spark, working
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -182,18 +186,18 @@ class Watched:
         self._thread.join()
 
     def _watch(self) -> None:
-        told = ""
+        told: tuple[int, int] | None = None
         while not self._done.wait(POLL_SECONDS):
-            message = self._state()
-            if message and message != told:
-                self._note(f"{self._what}: {message}")
-                told = message
+            state = self._state()
+            if state is not None and state != told:
+                self._working(*state)
+                told = state
 
-    def _state(self) -> str:
+    def _state(self) -> tuple[int, int] | None:
         context = getattr(self._spark, "sparkContext", None)
         if context is None:
-            return ""
+            return None
         tracker = context.statusTracker()
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         running = [stage for stage in stages if stage is not None and stage.numTasks > 1]
-        return "".join(f"{stage.numCompletedTasks} of {stage.numTasks} tasks done" for stage in running[:1])
+        return next(((stage.numCompletedTasks, stage.numTasks) for stage in running), None)

@@ -21,13 +21,13 @@ from whimbrel.planning.mtm_slots import SlotRule, fit_rule
 def events_per_interval(log: DataFrame, time: str, interval_seconds: int) -> DataFrame:
     """One row (``place``, ``events``) per interval between the first and the last event, empty ones included.
 
-    ``place`` counts intervals of ``interval_seconds`` from the epoch. Events without a time are left out.
+    ``place`` counts intervals of ``interval_seconds`` from the epoch. Events without a readable time are left out.
     """
     if interval_seconds < 1:
         raise BadInput(f"interval_seconds is {interval_seconds}: an interval is at least one second long")
     if time not in log.columns:
         raise BadInput(f"the log has no column {time!r}: it has {', '.join(log.columns)}")
-    place = F.floor(F.unix_timestamp(F.col(time).cast("timestamp")) / F.lit(interval_seconds)).cast("long")
+    place = F.floor(F.unix_timestamp(F.col(time).try_cast("timestamp")) / F.lit(interval_seconds)).cast("long")
     seen = log.where(F.col(time).isNotNull()).groupBy(place.alias("place")).agg(F.count(F.lit(1)).alias("events"))
     ends = seen.agg(F.min("place").alias("first"), F.max("place").alias("last")).where(F.col("first").isNotNull())
     every = ends.select(F.explode(F.sequence("first", "last")).alias("place"))
