@@ -134,16 +134,20 @@ def _claim(text: str, against: list[Any]) -> dict[str, Any]:
 
 
 def _picture(rows: list[dict[str, Any]], application: str) -> Any:
-    figure, (left, right) = plotting().subplots(1, 2, figsize=(11, 4), layout="constrained")
-    for planner in (*WITH_LIMIT, "consistent-hashing", *WITHOUT_LIMIT):
-        points = [row for row in rows if row["planner"] == planner and row["moved_percent"] is not None]
+    """Cost and balance against tau; a point is left out where the planner could not make every change."""
+    figure, (left, right) = plotting().subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+    for number, planner in enumerate((*WITH_LIMIT, "consistent-hashing", *WITHOUT_LIMIT)):
+        points = [row for row in rows if row["planner"] == planner and not row["infeasible"]]
         taus = [row["tau"] for row in points]
-        left.plot(taus, [row["moved_percent"] for row in points], marker=".", label=planner)
-        right.plot(taus, [row["max_over_mean"] for row in points], marker=".", label=planner)
+        style = "o-" if planner in WITH_LIMIT else "--"
+        for axes, key in ((left, "moved_percent"), (right, "max_over_mean")):
+            axes.plot(taus, [row[key] for row in points], style, color=f"C{number}", label=planner)
+    right.plot(TAUS, [1 + tau for tau in TAUS], ":", color="grey", label="limit")
+    right.set_ylim(1, 2.3)
     left.set_ylabel("state moved per migration, %")
     right.set_ylabel("busiest slot over the mean")
     for axes in (left, right):
         axes.set_xlabel("tau")
-    left.set_title(application)
-    right.legend(fontsize=7)
+        axes.set_title(application)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside right upper")
     return figure
