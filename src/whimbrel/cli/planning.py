@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from whimbrel.cli.answers import INFEASIBLE, print_json
+from whimbrel.cli.answers import INFEASIBLE, note, print_json
 from whimbrel.model import BadInput
 
 JSON = typer.Option(False, "--json", help="Print one JSON object.")
@@ -84,7 +84,9 @@ def _plan_instance(
         clip=clip,
         **options,
     )
-    if plot is not None and answer.feasible:
+    if plot is not None and not answer.feasible:
+        note(f"{plot}: nothing to draw, there is no plan")
+    elif plot is not None:
         from whimbrel.cli.planning_plot import save_plan_picture
 
         save_plan_picture(answer, read.load, plot)

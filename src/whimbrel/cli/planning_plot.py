@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from whimbrel.cli.planning_tables import quantity
 from whimbrel.model import BadInput, Load, Plan
+from whimbrel.model.limit import exact
 from whimbrel.planning.cost_and_balance import Balance
 
 
@@ -22,11 +24,17 @@ def save_plan_picture(plan: Plan, load: Load, path: Path) -> None:
         for b, slot in enumerate(owner):
             heights[slot] += load.work[b]
         axes.bar([slot + offset for slot in range(slots)], heights, width=0.4, label=label)
-    axes.axhline(plan.limit, color="black", linewidth=1, linestyle="--", label="limit")
+    limits = plan.limits or (plan.limit,) * slots
+    edges = [(slot - 0.45, slot + 0.45) for slot in range(len(limits))]
+    axes.hlines(limits, *zip(*edges, strict=True), color="black", linewidth=1, linestyle="--", label="limit")
     axes.set_xlabel("slot")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("work")
-    axes.set_title(f"{plan.planner}: {plan.cost:,} of state moves, hash % N would move {plan.hash_cost:,}")
-    axes.legend()
+    axes.set_title(
+        f"{plan.planner}: {quantity(plan.cost)} of {quantity(sum(map(exact, load.state)))} state moves, "
+        f"hash % N would move {quantity(plan.hash_cost)}"
+    )
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     _save(figure, path)
 
 
@@ -34,9 +42,12 @@ def save_balance_picture(points: Sequence[Balance], path: Path) -> None:
     """Draws cost against tau as the staircase that it is."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    axes.step([point.tau for point in points], [point.cost for point in points], where="post", marker="o")
-    axes.set_xlabel("tau")
-    axes.set_ylabel("state moved")
+    axes.step([point.tau for point in points], [point.cost for point in points], where="post", marker=".")
+    axes.set_xlabel("tau: imbalance allowed")
+    axes.set_ylabel("state that has to move")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylim(bottom=0)
+    axes.grid(linewidth=0.3)
     _save(figure, path)
 
 

@@ -109,9 +109,15 @@ def _summary(plan: Plan, load: Load) -> list[str]:
 
 
 def quantity(value: Any) -> str:
-    """A number as people read it: whole ones with thousands separated, others to six digits."""
+    """A number as people read it: thousands separated, digits after the point only where they can matter.
+
+    >>> quantity(1881057.3333), quantity(213.3333333), quantity(7)
+    ('1,881,057', '213.333', '7')
+    """
     fraction = exact(value)
-    return f"{int(fraction):,}" if fraction.denominator == 1 else f"{float(fraction):,.6g}"
+    if fraction.denominator == 1 or fraction >= 100_000:
+        return f"{round(fraction):,}"
+    return f"{float(fraction):,.6g}"
 
 
 def sequence_fields(answer: PlannedSequence, current_slots: int) -> dict[str, Any]:

@@ -137,7 +137,9 @@ def ahead(setting: Setting, gamma: float, base: Walked) -> tuple[list[Row], froz
 
 def _steps(instance: ProjectionInstance, setting: Setting) -> Iterator[tuple[str, Step]]:
     """Look-ahead in each form that this setting allows, the best known last."""
-    costs = fit_additive(instance, np.random.default_rng(7))
+    # Discounted by nothing, no fit counts: the shortest will do.
+    samples, rounds = (300, 30) if instance.gamma else (1, 1)
+    costs = fit_additive(instance, np.random.default_rng(7), samples, rounds)
     yield "mtm-additive", look_ahead(AdditiveChoice(Horizon.of(instance), costs), setting.single, setting.prefix)
     if setting.problem is not None:
         asked = replace(setting.problem, instance=instance)
