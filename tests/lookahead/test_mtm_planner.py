@@ -53,12 +53,12 @@ def test_the_choice_is_the_best_of_all_stored_partitions(instance, folder):
         assert not faults_of(answer, instance.load, contiguous=True)
 
 
-def test_with_gamma_zero_every_plan_costs_what_the_single_step_costs(instance, folder, tmp_path):
+def test_with_gamma_zero_every_plan_is_the_single_step(instance, folder, tmp_path):
     blind = replace(instance, gamma=0.0)
     project_exact(Problem.of(blind), tmp_path)
     for at, answer in chain(instance, "mtm", SLOTS, projected=folder, gamma=0.0):
-        assert answer.cost == plan("ssm", instance.load, at, answer.slots, instance.tau).cost
-        assert answer.cost == plan("mtm", instance.load, at, answer.slots, "0.3", projected=tmp_path).cost
+        assert answer.target == plan("ssm", instance.load, at, answer.slots, instance.tau).target
+        assert answer.target == plan("mtm", instance.load, at, answer.slots, "0.3", projected=tmp_path).target
 
 
 def test_looking_ahead_never_costs_less_now_and_less_in_the_long_run(instance, folder):

@@ -2,8 +2,8 @@
 
 Two ways to know what follows. ``ExactChoice`` has the cost of every partition and searches them by branch and bound.
 ``AdditiveChoice`` has a sum over intervals, tries it at several strengths, and keeps the candidate that one more exact
-step of Bellman's equation likes best. The single-step target is a candidate of both, so neither answers worse than it
-by its own measure.
+step of Bellman's equation likes best. The single-step target is a candidate of both and wins every tie, so neither
+answers worse than it by its own measure, and with nothing to gain ahead both walk the very path of the single step.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from whimbrel.planning.projection_additive import AdditiveCosts, Horizon, bellma
 from whimbrel.planning.projection_overlap import kept
 from whimbrel.planning.projection_problem import Problem
 from whimbrel.planning.projection_program import Program, best_partition
+from whimbrel.planning.projection_reach import IntArray
 from whimbrel.planning.projection_search import Target, minimise_block
 from whimbrel.planning.projection_space import FloatArray
+
+TIE = 1e-13
+"""Two ways to sum the same costs differ by less, as a share of them."""
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 """Shares of the additive costs that look-ahead tries beside none, which is the single step."""
@@ -55,8 +59,19 @@ class ExactChoice:
         warm = np.array([-1 if first is None else first], np.int32)
         cuts = np.asarray(old, np.int32)
         minimise_block(self._target(j), np.array([0, len(cuts)]), cuts, prefix, warm, values, chosen)
-        rank = int(chosen[0])
+        rank = (
+            int(chosen[0])
+            if first is None
+            else self._preferred(first, int(chosen[0]), float(values[0]), cuts, prefix, j)
+        )
         return Choice(space.boundaries(rank), float(self._problem.costs_of(self._costs, j)[rank]))
+
+    def _preferred(self, first: int, best: int, least: float, old: IntArray, prefix: FloatArray, j: int) -> int:
+        """The single step's rank where it is as good as the best one, as far as sums of doubles can tell."""
+        space = self._problem.spaces[j]
+        there = space.cuts[space.offset[first] : space.offset[first + 1]]
+        value = float(prefix[-1] - kept(old, there, prefix) + self._problem.costs_of(self._discounted, j)[first])
+        return first if value <= least + TIE * (abs(least) + float(prefix[-1])) else best
 
     def _target(self, j: int) -> Target:
         if j not in self._targets:

@@ -92,8 +92,10 @@ def propose(instance: Instance, projected: Path, gamma: float | None = None, dri
         return Proposal(None, reason=f"{reason}; the smallest tau that works is {smallest:.6g}", smallest_tau=smallest)
     weight = projection.stamp.instance.gamma if gamma is None else gamma
     choice = _choose(projection, instance, single.cuts[1:-1], weight, drift)
-    target = ssm.target_of(instance, _intervals(instance, choice.cuts))
-    bound = instance.cost_of(ssm.target_of(instance, single))
+    single_target = ssm.target_of(instance, single)
+    same = choice.cuts == single.cuts[1:-1]
+    target = single_target if same else ssm.target_of(instance, _intervals(instance, choice.cuts))
+    bound = instance.cost_of(single_target)
     reason = _reason(projection, drift)
     return Proposal(target, lower_bound=bound, reason=reason, projected_cost=choice.projected_cost)
 
