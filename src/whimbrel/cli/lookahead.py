@@ -30,7 +30,7 @@ def estimate(
     counts: Path | None = typer.Option(None, "--counts", help="CSV with the load of every interval instead."),
     log: Path | None = typer.Option(None, "--log", help="Parquet, CSV or JSON with one row per event, on Spark."),
     column: str | None = typer.Option(None, "--column", help="The column to read (default: nodes, count, or time)."),
-    interval: int = typer.Option(3600, "--interval", help="--log: seconds of an interval."),
+    interval_seconds: int = typer.Option(3600, "--interval", help="--log: seconds of an interval."),
     cores: int = typer.Option(2, "--cores", min=1, help="--log: cores of the local Spark."),
     states: str = typer.Option("8,10,12,14,16", "--states", help="Slot counts that --counts and --log may map to."),
     normalisation: str = typer.Option(
@@ -54,7 +54,7 @@ def estimate(
     if log is not None:
         from whimbrel.cli.lookahead_log import estimate_from_log
 
-        found = estimate_from_log(log, column or "time", interval, known, normalisation, self_moves, cores)
+        found = estimate_from_log(log, column or "time", interval_seconds, known, normalisation, self_moves, cores)
         show_matrix(*found, json_output)
         return
     assert counts is not None
