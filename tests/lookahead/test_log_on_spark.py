@@ -56,10 +56,12 @@ def test_the_command_counts_a_log_of_events(log, hours, tmp_path, capsys, monkey
     from whimbrel.cli import app as command_line
     from whimbrel.runtime import precompute_session
 
-    # The session of the tests stands in for one of the command's own: a process has only one.
-    monkeypatch.setattr(
-        precompute_session, "projection_session", contextmanager(lambda cores: iter([log.sparkSession]))
-    )
+    @contextmanager
+    def session_of_the_tests(cores):
+        # It stands in for one of the command's own: a process has only one.
+        yield log.sparkSession
+
+    monkeypatch.setattr(precompute_session, "projection_session", session_of_the_tests)
     path = tmp_path / "events"
     log.write.parquet(str(path))
     words = ["mtm", "estimate", "--log", str(path), "--column", "at", "--states", "2,4,6", "--json"]

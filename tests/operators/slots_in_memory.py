@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from tests.operators.drawing import Turn
 from tests.state.doubles import MemoryBackend
 
 from whimbrel.model.durations import milliseconds
@@ -25,7 +26,7 @@ _NONE = KeyHashes(np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
 class Slots:
-    """Runs epochs; ``emitted`` are all rows so far, ``late`` how many were dropped."""
+    """Runs epochs; ``emitted`` are all rows so far, ``late`` how many were dropped, ``migrations`` the steps."""
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
@@ -37,11 +38,15 @@ class Slots:
         self.watermark_ms = self.late_ms = self.epoch = 0
         self.newest = [0] * len(operator.sides)
         self.emitted: list[dict[str, Any]] = []
+        self.migrations = 0
 
-    def run(self, *tables: pa.Table, moves: Mapping[int, int] | None = None, now_ms: int = 0) -> list[dict[str, Any]]:
+    def run(
+        self, *tables: pa.Table, moves: Mapping[int, int] | Turn | None = None, now_ms: int = 0
+    ) -> list[dict[str, Any]]:
         """One epoch over one table per side; ``moves`` (bin to slot) leave at its end. Returns what it emitted."""
         sides = [self._routed(side, as_batch(table.combine_chunks())) for side, table in enumerate(tables)]
-        leaving = {b: slot for b, slot in (moves or {}).items() if self.owner[b] != slot and b not in self.in_flight}
+        chosen = moves.moves(self.epoch, self.owner, SLOTS) if isinstance(moves, Turn) else moves or {}
+        leaving = {b: slot for b, slot in chosen.items() if self.owner[b] != slot and b not in self.in_flight}
         exports: dict[int, tuple[int, int, bytes]] = {}
         found: list[dict[str, Any]] = []
         for slot in range(SLOTS):
@@ -102,6 +107,7 @@ class Slots:
     def _advance(self, tables: Sequence[pa.Table], exports: dict[int, tuple[int, int, bytes]]) -> None:
         for b, (source, target, _) in exports.items():
             self.owner[b], self.stamp[b] = target, self.epoch + 1
+        self.migrations += bool(exports)
         self.kept = [(b, source) for b, (source, _, _) in self.in_flight.items()]
         self.in_flight = exports
         self.epoch += 1

@@ -7,9 +7,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from tests.operators.drawing import MOVES
+from tests.operators.drawing import MOVES, cases, epochs_of, rows_of
 from tests.operators.slots_in_memory import Slots
 
 from whimbrel.model.errors import BadInput
@@ -36,7 +35,7 @@ ROW = st.tuples(
     st.none() | st.integers(-999, 999).map(lambda v: Decimal(v) / 100),
     st.none() | st.booleans(),
 )
-EPOCHS = st.lists(st.tuples(st.lists(ROW, max_size=7), MOVES), min_size=1, max_size=5)
+EPOCHS = epochs_of(rows_of(ROW, 7), MOVES, most=6)
 
 AGGREGATES = {
     "count": (plain.count("s"), lambda rows: len(known(rows, "s"))),
@@ -74,7 +73,7 @@ def spread(found, law):
     return law(found) if len(found) > 1 else None
 
 
-@given(EPOCHS)
+@cases(EPOCHS)
 def test_every_aggregate_is_that_of_all_the_values_of_its_key(epochs):
     names = {f"a{number}": name for number, name in enumerate(AGGREGATES)}
     chosen = {column: AGGREGATES[name][0] for column, name in names.items()}

@@ -1,9 +1,8 @@
 """TTL of aggregates and folds, wherever their bins are."""
 
-from hypothesis import given
 from hypothesis import strategies as st
 from tests.operators import random_rows
-from tests.operators.drawing import MOVES, ROW, table_of
+from tests.operators.drawing import MOVES, ROW, cases, epochs_of, rows_of, table_of
 from tests.operators.slots_in_memory import Slots
 
 import whimbrel as wb
@@ -12,7 +11,7 @@ from whimbrel.runtime.operators.keyed_aggregate import KeyedAggregate
 from whimbrel.runtime.operators.state_machine import StateMachine
 
 SCHEMA = random_rows.SCHEMA.remove(3)
-EPOCHS = st.lists(st.tuples(st.lists(ROW, max_size=4), MOVES, st.integers(1, 60)), min_size=1, max_size=8)
+EPOCHS = epochs_of(rows_of(ROW, 4), MOVES, st.integers(1, 60))
 TTL = 50
 
 
@@ -34,17 +33,18 @@ def run(operator, epochs):
     for rows, moves, passed in epochs:
         now += passed
         slots.run(table_of(rows), moves=moves, now_ms=now)
+    assert slots.migrations >= 4
     return sorted(((row["k"], row["n"]) for row in slots.emitted), key=repr), slots.rows_of("keys")
 
 
-@given(EPOCHS)
+@cases(EPOCHS)
 def test_an_aggregate_forgets_keys_without_rows(epochs):
     found, left = run(KeyedAggregate("a", ["k"], {"n": wb.count()}, SCHEMA, Expiry(TTL)), epochs + [([], {}, 1)])
     expected, kept = plain_counts(epochs + [([], {}, 1)])
     assert (found, left) == (sorted(expected, key=repr), kept)
 
 
-@given(EPOCHS)
+@cases(EPOCHS)
 def test_a_fold_forgets_keys_without_rows(epochs):
     state = random_rows.SCHEMA.field("v").with_name("n")
     keys, state = SCHEMA.empty_table().select(["k"]).schema, SCHEMA.empty_table().select([]).schema.append(state)

@@ -2,9 +2,8 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from tests.operators import random_rows
-from tests.operators.drawing import EPOCHS, table_of
+from tests.operators.drawing import EPOCHS, cases, table_of
 from tests.operators.processors import Everything, Forgetful, Nosy
 from tests.operators.slots_in_memory import Slots
 
@@ -47,7 +46,7 @@ def plain_everything(epochs):
     return out
 
 
-@given(EPOCHS)
+@cases(EPOCHS)
 def test_a_processor_keeps_value_list_and_map_state_in_its_bins(epochs):
     slots = Slots(adapted(Everything(), mode="ProcessingTime"))
     for rows, moves in epochs:

@@ -35,6 +35,9 @@ def register(app: typer.Typer) -> None:
 def bench(
     name: str = typer.Argument(..., help=f"{NAMES}."),
     peers: list[str] | None = typer.Option(None, "--peers", help="Systems to measure; repeat or separate by commas."),
+    operators: list[str] | None = typer.Option(
+        None, "--operators", help="Operators to measure (operators); repeat or separate by commas."
+    ),
     seconds: float | None = typer.Option(None, "--seconds", help="How long each system runs, at least, where it can."),
     keys: int | None = typer.Option(None, "--keys", help="Distinct keys (keycount, rescale)."),
     skew: str | None = typer.Option(None, "--skew", help="uniform or zipf (keycount)."),
@@ -54,8 +57,9 @@ def bench(
     for option, value in options.items():
         if not isinstance(value, str) and value <= 0:
             raise BadInput(f"--{option} {value:g}: it must be above zero")
-    if peers:
-        options["peers"] = [system for group in peers for system in group.split(",")]
+    for option, names in {"peers": peers, "operators": operators}.items():
+        if names:
+            options[option] = [each for group in names for each in group.split(",")]
     module, query = _module_of(name)
     options |= {"note": note} | ({"query": query} if query else {})
     note(f"measuring {name}: this takes minutes, and wants a quiet machine …")
