@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.bench import keycount, nexmark, nexmark_timelines, operators, rescale
-from whimbrel.cli.bench import BENCHES, bench
+from whimbrel.cli.app import main
+from whimbrel.cli.bench import BENCHES
 from whimbrel.model import BadInput
 
 
@@ -28,10 +29,14 @@ def test_an_unknown_pacing_is_refused():
 
 
 @pytest.mark.parametrize("name", ["nexmark", "speed", "timelines", "nexmark-q99"])
-def test_an_unknown_bench_is_refused_in_one_line(name, tmp_path):
-    with pytest.raises(BadInput) as refusal:
-        bench(name, None, None, None, None, None, None, None, None, None, None, tmp_path, False)
-    assert "\n" not in str(refusal.value)
+def test_an_unknown_bench_is_refused_in_one_line(name, tmp_path, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["bench", name, "--out", str(tmp_path)])
+    answer = capsys.readouterr()
+    assert left.value.code == 2
+    assert answer.out == ""
+    assert answer.err.splitlines()[-1].startswith("whimbrel: there is no")
+    assert "choose" in answer.err.splitlines()[-1] or "one of" in answer.err.splitlines()[-1]
 
 
 def test_every_bench_of_the_contract_is_there():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from whimbrel.bench import planner
-from whimbrel.bench.planner import median_ms, run
+from whimbrel.bench.planner import median_ms, run, uneven_question
+from whimbrel.model import Assignment, Load
+from whimbrel.planning import plan
 
 
 def test_every_case_says_sizes_time_and_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +19,20 @@ def test_every_case_says_sizes_time_and_certificate(monkeypatch: pytest.MonkeyPa
     assert {case["planner"] for case in cases} == {"ssm", *planner.BASELINES}
     for case in cases:
         assert {"planner", "m", "n", "slots", "ms", "certified"} <= set(case)
-        assert case["ms"] > 0 and case["certified"] == (case["planner"] == "ssm")
+        assert case["ms"] > 0
+        if case["planner"] != "any-map":
+            assert case["certified"] == (case["planner"] == "ssm")
+        else:
+            assert case["certified"] == costs_its_own_bound(case)
+
+
+def costs_its_own_bound(case: dict[str, Any]) -> bool:
+    """Whether the plan of an any-map case costs no more than what every balanced map must cost."""
+    work, state, boundaries, _ = uneven_question(case["m"], case["n"], case["slots"], seed=1)
+    owner = np.repeat(np.arange(case["n"]), np.diff(boundaries))
+    load = Load(tuple(work.tolist()), tuple(state.tolist()))
+    answer = plan("any-map", load, Assignment(tuple(owner.tolist())), case["slots"], 0.2)
+    return answer.cost == answer.lower_bound
 
 
 def test_the_median_ignores_the_first_call() -> None:
