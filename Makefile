@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 IN_ENVIRONMENT := sh scripts/in_environment.sh
+RULES := $(addprefix tests/house/test_,tidy.py contracts.py documented.py set_up.py)
 ready: ; @sh scripts/set_up.sh
 .PHONY: help ready demo test test-slow test-nightly check bench docs reference picture clean
 
@@ -24,7 +25,7 @@ check: ready ## Format, lint, types and house rules (under a minute)
 	@$(IN_ENVIRONMENT) ruff format --check
 	@$(IN_ENVIRONMENT) ruff check
 	@$(IN_ENVIRONMENT) mypy
-	@$(IN_ENVIRONMENT) python -m pytest tests/house --ignore tests/house/test_the_tests.py -m "not spark and not slow and not nightly"
+	@$(IN_ENVIRONMENT) python -m pytest $(RULES)
 
 bench: ready ## Measure against the alternatives (take a quiet machine)
 	@sh scripts/set_up.sh bench

@@ -34,6 +34,23 @@ def failing(monkeypatch: pytest.MonkeyPatch):
     return install
 
 
+@pytest.mark.parametrize("command", [["demo"], ["bench", "planner"], ["experiment", "run", "planner-tau"]])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    code, text = outcome(capsys, *command, "--out", str(tmp_path / "file" / "below"))
+    assert (code, text.count("\n")) == (2, 1)
+    assert "this folder cannot be made" in text
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "inf"])
+def test_a_bench_has_a_time_that_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path, seconds: str) -> None:
+    code, text = outcome(capsys, "bench", "keycount", "--seconds", seconds, "--out", str(tmp_path))
+    assert (code, text.count("\n")) == (2, 1)
+    assert "it must be above zero and finite" in text
+
+
 @pytest.mark.parametrize("words", [["no-such-command"], ["--no-such-option"]])
 def test_bad_usage_is_one_line_and_exit_code_two(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     code, text = outcome(capsys, *words)

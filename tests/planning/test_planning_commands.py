@@ -180,6 +180,7 @@ def test_unusable_transfers_end_in_one_line_that_names_the_file(
         ({"work": "many"}, '"work" must be a list'),
         ({"work": [1] * 19 + [True]}, "work[19] is True"),
         ({"state": [1] * 19 + [-1]}, "zero or more"),
+        ({"work": [1e308] * 20}, "work sums to more than a number can say"),
         ({"intervals": [[0, 13], [12, 20]]}, "must not overlap"),
         ({"intervals": [[0, 13], [14, 20]]}, "lies in no interval"),
         ({"intervals": [[0, 13.5]]}, "whole numbers"),

@@ -60,7 +60,7 @@ def test_foreign_words_cannot_become_markup() -> None:
 
 
 def test_a_failed_audit_is_said_first() -> None:
-    assert "the audit found a fault" in page_of(run_of([500] * 4, (RESCALE,), audit_ok=False))
+    assert "The audit found a fault" in page_of(run_of([500] * 4, (RESCALE,), audit_ok=False))
     assert "exactly once" in page_of(run_of([500] * 4, (RESCALE,)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,21 @@ def read_json_object(path: Path) -> dict[str, Any]:
 def print_json(answer: dict[str, Any]) -> None:
     """One JSON object on standard output, and nothing else there."""
     sys.stdout.write(json.dumps(answer, allow_nan=False) + "\n")
+
+
+def writable_folder(path: Path) -> Path:
+    """Makes the folder of a command's files before the work begins; BadInput where that cannot be.
+
+    A run of minutes must not end in a folder that never could be written.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise BadInput(f"--out {path}: this folder cannot be made: {reason}") from None
+    if not os.access(path, os.W_OK):
+        raise BadInput(f"--out {path}: this folder cannot be written to")
+    return path
 
 
 def note(message: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from whimbrel.cli.answers import note, print_json
+from whimbrel.cli.answers import note, print_json, writable_folder
 from whimbrel.model.errors import BadInput
 
 BENCHES = {
@@ -55,14 +56,16 @@ def bench(
     sizes |= {"events": events, "rate": rate, "preload": preload, "bins": bins}
     options = {option: value for option, value in sizes.items() if value is not None}
     for option, value in options.items():
-        if not isinstance(value, str) and value <= 0:
-            raise BadInput(f"--{option} {value:g}: it must be above zero")
+        if not isinstance(value, str) and not 0 < value < math.inf:
+            raise BadInput(f"--{option} {value:g}: it must be above zero and finite")
     for option, names in {"peers": peers, "operators": operators}.items():
         if names:
             options[option] = [each for group in names for each in group.split(",")]
     module, query = _module_of(name)
     options |= {"note": note} | ({"query": query} if query else {})
-    note(f"measuring {name}: this takes minutes, and wants a quiet machine …")
+    writable_folder(out / name)
+    if not (peers or operators or query):
+        note(f"measuring {name}: this takes minutes, and wants a quiet machine …")
     answer = import_module(module).run(options)
     answer = {"bench": name, **answer, "machine": _machine()}
     note(f"page: {_save(answer, out / name)}")
@@ -95,7 +98,6 @@ def _save(answer: dict[str, Any], folder: Path) -> Path:
     from whimbrel.bench.machine import in_words
     from whimbrel.report import bench_page, flat_record, pictures
 
-    folder.mkdir(parents=True, exist_ok=True)
     records = answer.get("results") or answer.get("cases") or []
     parquet.write_table(pa.Table.from_pylist([flat_record(record) for record in records]), folder / "results.parquet")
     points = [

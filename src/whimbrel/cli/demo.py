@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from whimbrel.cli.answers import note, print_json
+from whimbrel.cli.answers import note, print_json, writable_folder
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -38,6 +38,7 @@ def demo(
     """Scale a running, stateful stream out and in, live (2 to 4 to 3 slots), and audit it. Under two minutes."""
     from whimbrel.report.page import write_page
 
+    writable_folder(out)
     run = _live_run(*_ride())
     page = write_page(run, out / "report.html").resolve()
     if json:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from whimbrel.cli.answers import note, print_json
+from whimbrel.cli.answers import note, print_json, writable_folder
 from whimbrel.model import BadInput
 
 DATA = typer.Option(None, "--data", help="Folder of real loads and traces.")
@@ -35,14 +35,10 @@ def list_experiments(json_output: bool = JSON) -> None:
     if json_output:
         print_json({"experiments": known})
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("id", "claim", "sizes")
     for entry in known:
-        sizes = (f"{name}={','.join(f'{value:g}' for value in values)}" for name, values in entry["sizes"].items())
-        table.add_row(entry["id"], entry["claim"], "\n".join(sizes))
-    Console(highlight=False).print(table)
+        typer.echo(f"{entry['id']}\n    {entry['claim']}")
+        sizes = " ".join(f"{name}={','.join(f'{v:g}' for v in values)}" for name, values in entry["sizes"].items())
+        typer.echo(f"    sizes: {sizes}" if sizes else "", nl=bool(sizes))
 
 
 @group.command("run")
@@ -56,7 +52,8 @@ def run_experiment(
     """Run one experiment; its picture and Parquet file land in --out."""
     from whimbrel.experiments.catalogue import run_experiment as run
 
-    answer = run(identity, data, out, dict(_size_of(text) for text in size or ()))
+    sizes = dict(_size_of(text) for text in size or ())
+    answer = run(identity, data, writable_folder(out), sizes)
     if json_output:
         print_json(answer)
     else:
@@ -68,6 +65,7 @@ def run_all(data: Path | None = DATA, out: Path = OUT, json_output: bool = JSON)
     """Run every experiment; those that lack data say so and the others go on."""
     from whimbrel.experiments.catalogue import experiments
 
+    writable_folder(out)
     answers: list[dict[str, Any]] = []
     for identity, found in experiments().items():
         note(f"running {identity}")

@@ -16,7 +16,7 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """``work[bin]`` and ``state[bin]``, both zero or more and finite.
+    """``work[bin]`` and ``state[bin]``, both zero or more and finite, their sums too.
 
     >>> Load(work=(3, 1), state=(10, 20)).bins
     2
@@ -43,6 +43,8 @@ def _check_entries(name: str, values: Sequence[Number]) -> None:
             raise BadInput(f"{name}[{b}] is {value!r}: it must be a number")
         if not _is_finite(value) or value < 0:
             raise BadInput(f"{name}[{b}] is {str(value)[:30]}: it must be finite and zero or more")
+    if not _is_finite(sum(values)):
+        raise BadInput(f"{name} sums to more than a number can say: use a larger unit")
 
 
 def _is_finite(value: Number) -> bool:

@@ -26,7 +26,7 @@ RESCALE_COLUMNS = ("rescale", "in epochs", "bins moved", "state moved", "lower b
 def page_of(run: LiveRun) -> str:
     """The whole page as HTML text."""
     ok = bool(run.audit.get("ok"))
-    verdict = "every row is in the state exactly once" if ok else "the audit found a fault"
+    verdict = "Every row is in the state exactly once" if ok else "The audit found a fault"
     parts = [
         f"<h1>{escape(run.title)}</h1>",
         f'<p class="{"good" if ok else "bad"}"><strong>{verdict}.</strong> {escape(_summary(run))}</p>',
@@ -39,7 +39,7 @@ def page_of(run: LiveRun) -> str:
         table(RESCALE_COLUMNS, rescale_rows(run)),
         draw_owners(run.owners),
         "<h2>Audit</h2>",
-        table(["check", "result"], [[name, str(value)] for name, value in run.audit.items()]),
+        table(["check", "result"], [[name.replace("_", " "), _result(value)] for name, value in run.audit.items()]),
     ]
     head = f'<meta charset="utf-8"><title>{escape(run.title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
@@ -96,9 +96,17 @@ def readable_bytes(count: float) -> str:
     return ""
 
 
+def _result(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def _summary(run: LiveRun) -> str:
     rows = sum(epoch.rows for epoch in run.epochs)
+    untimed = run.audit.get("rows", rows) - rows
+    beside = f" (and {untimed:,} more that are audited but not timed: Spark's warm-up)" if untimed > 0 else ""
     return (
-        f"{len(run.epochs)} epochs read {rows:,} rows; {len(run.rescales)} rescales; the longest time without a "
-        f"committed epoch was {run.silence_ms / 1000:.1f} s."
+        f"{len(run.epochs)} epochs read {rows:,} rows{beside}; {len(run.rescales)} rescales; the longest time without "
+        f"a committed epoch was {run.silence_ms / 1000:.1f} s."
     )

@@ -29,6 +29,8 @@ def draw_timeline(run: LiveRun) -> str:
         kind, top = run.phase_of(epoch.number), y(epoch.duration_ms)
         drawing.rectangle(kind, x(epoch.start_seconds), top, width, y(0) - top, note)
     axis_below(drawing, x, 260, "s")
+    for position, kind in enumerate(dict.fromkeys(run.phase_of(epoch.number) for epoch in run.epochs)):
+        drawing.text(LEFT + 60 * position, 296, kind, kind)
     return drawing.to_text()
 
 
