@@ -41,11 +41,13 @@ install_venv_module() {
 }
 
 make_environment() {
+    [ -w "$root" ] || give_up "$root cannot be written to: clone to a folder of yours, then make again"
     python=$(find_python)
     [ -n "$python" ] || give_up "no Python 3.10 to 3.13 on PATH: install one, or name it: make PYTHON=/path/to/python3.11 ..."
     "$python" -c 'import ensurepip, venv' 2>/dev/null || install_venv_module "$python"
     echo "Making .venv with Python $(version_of "$python") ..." >&2
-    "$python" -m venv "$environment"
+    "$python" -m venv "$environment" >&2 ||
+        give_up "the environment could not be made in $environment: is the folder writable, and is there room on the disk?"
 }
 
 fingerprint() { { cat pyproject.toml constraints.txt; echo "$1 $root"; } | cksum; }

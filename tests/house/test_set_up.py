@@ -17,7 +17,8 @@ echo "$0 $*" >>"{diary}"
 case "$*" in
     *version_info*) echo {version} ;;
     *"import ensurepip"*) exit {ensurepip} ;;
-    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m venv "*) [ {venv} = 0 ] || exit {venv}; mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    *"pip install"*) exit {pip} ;;
     *find_java*) exit {java} ;;
 esac
 """
@@ -38,10 +39,13 @@ class Machine:
         for tool in TOOLS:
             (self.programs / tool).symlink_to(str(shutil.which(tool)))
 
-    def has_python(self, name: str, version: str, ensurepip: int = 0, java: int = 0) -> None:
-        """Puts an interpreter on PATH; ``ensurepip`` and ``java`` are exit codes of those questions."""
+    def has_python(
+        self, name: str, version: str, ensurepip: int = 0, java: int = 0, venv: int = 0, pip: int = 0
+    ) -> None:
+        """Puts an interpreter on PATH; ``ensurepip``, ``java``, ``venv`` and ``pip`` are exit codes of those calls."""
         program = self.programs / name
-        program.write_text(INTERPRETER.format(diary=self.diary, version=version, ensurepip=ensurepip, java=java))
+        codes = {"ensurepip": ensurepip, "java": java, "venv": venv, "pip": pip}
+        program.write_text(INTERPRETER.format(diary=self.diary, version=version, **codes))
         program.chmod(0o755)
 
     def set_up(self, *extras: str) -> subprocess.CompletedProcess[str]:
@@ -94,6 +98,21 @@ def test_without_a_java_one_line_says_what_to_install(machine: Machine) -> None:
     done = machine.set_up()
     assert done.returncode == 2
     assert "Spark needs Java 17 or newer: install it" in done.stderr.splitlines()[-1]
+
+
+def test_an_environment_that_cannot_be_made_is_one_line_at_the_end(machine: Machine) -> None:
+    machine.has_python("python3", "3.11", venv=1)
+    done = machine.set_up()
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("whimbrel: the environment could not be made in")
+
+
+def test_without_a_network_one_line_says_what_to_check(machine: Machine) -> None:
+    machine.has_python("python3", "3.11", pip=1)
+    done = machine.set_up()
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("whimbrel: pip could not install the packages above")
+    assert not list((machine.tree / ".venv").glob(".installed*"))
 
 
 def test_a_second_run_installs_nothing(machine: Machine) -> None:
