@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-PAYLOAD_BYTES = 4 << 20
+PAYLOAD_BYTES = 128 << 10
+"""Small enough that a whole Arrow batch of payloads stays below the 2 GiB that its offsets can say."""
 
 ROUTED = pa.schema(
     [

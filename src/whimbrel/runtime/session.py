@@ -24,8 +24,10 @@ SETTINGS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
     # Idle epochs come from the heartbeat, which also runs the router; Spark's own would skip it.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    # A router works on whole columns: small batches only multiply its fixed costs.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "262144",
+    # With a limit on bytes, Spark measures the whole batch anew after every row: more than half of what it costs to hand
+    # rows to Python. A limit on rows bounds a batch as well, and payloads are small enough that so many fit into one.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
 }
 
 
