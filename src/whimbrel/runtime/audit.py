@@ -17,7 +17,7 @@ from pyspark.sql import functions as fn
 
 from whimbrel.control.board import Board
 from whimbrel.model.errors import BadInput, WhimbrelError
-from whimbrel.runtime.backend import HEAD, LOG
+from whimbrel.runtime.backend import HEAD_KEY, VALUES
 from whimbrel.runtime.opening import open_slot
 
 _FOUND = pa.schema(
@@ -110,19 +110,15 @@ def _read(spark: SparkSession, board: Board, checkpoint: str) -> list[dict[str, 
 
 
 def slot_values(spark: SparkSession, checkpoint: str, operator: int) -> DataFrame:
-    """The head (key null) and the log of every slot of one operator: partition, key, bytes."""
-
-    def reader(name: str) -> DataFrame:
-        options = {"operatorId": operator, "stateVarName": name, "path": checkpoint}
-        return spark.read.format("statestore").options(**options).load()
-
-    head = reader(HEAD).select(
-        fn.col("partition_id").alias("partition"), fn.lit(None).cast("long").alias("key"), fn.col("value.bytes")
+    """The head (key null), the journal and the pages of every slot of one operator: partition, key, bytes."""
+    options = {"operatorId": operator, "stateVarName": VALUES, "path": checkpoint}
+    values = spark.read.format("statestore").options(**options).load()
+    key = fn.col("user_map_key.key")
+    return values.select(
+        fn.col("partition_id").alias("partition"),
+        fn.when(key != HEAD_KEY, key).alias("key"),
+        fn.col("user_map_value.bytes"),
     )
-    log = reader(LOG).select(
-        fn.col("partition_id").alias("partition"), fn.col("user_map_key.key"), fn.col("user_map_value.bytes")
-    )
-    return head.union(log)
 
 
 def _verifier(operators: dict[str, Any]) -> Any:
