@@ -46,3 +46,32 @@ def pages_with_python(root: Path) -> list[Page]:
     """The README, the other pages at the root and everything under docs/, where there is Python in it."""
     paths = [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
     return [page for page in map(page_of, paths) if page.blocks]
+
+
+LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+def dead_links(root: Path) -> list[str]:
+    """One line for every link to a page, a picture or a heading of ours that is not there."""
+    pages = [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
+    return [
+        f"{page.relative_to(root)}: {target} leads nowhere"
+        for page in pages
+        for target in (found["target"] for found in LINK.finditer(FENCED.sub("", page.read_text(encoding="utf-8"))))
+        if "://" not in target and not _is_there(page, target)
+    ]
+
+
+def _is_there(page: Path, target: str) -> bool:
+    place, _, heading = target.partition("#")
+    there = (page.parent / place).resolve() if place else page
+    if not there.exists():
+        return False
+    return not heading or heading in {_anchor(found) for found in HEADING.findall(there.read_text(encoding="utf-8"))}
+
+
+def _anchor(heading: str) -> str:
+    """What the site and GitHub make of a heading: small letters, digits and hyphens."""
+    return re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())

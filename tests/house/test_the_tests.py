@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 from tests.house.source import ROOT
 
-KEPT = ("src", "tests/house", "tests/conftest.py", "docs", "scripts", "README.md", "pyproject.toml")
+KEPT = (
+    "src",
+    "tests/house",
+    "tests/conftest.py",
+    "docs",
+    "scripts",
+    "pyproject.toml",
+    *sorted(page.name for page in ROOT.glob("*.md")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +37,8 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tree(pristine: Path, tmp_path: Path) -> Path:
-    """A copy that a test may spoil."""
-    return Path(shutil.copytree(pristine, tmp_path / "tree"))
+    """A copy that a test may spoil: the files are links, so ``write`` replaces them and never changes them in place."""
+    return Path(shutil.copytree(pristine, tmp_path / "tree", copy_function=os.link))
 
 
 def verdict(tree: Path, test: str) -> subprocess.CompletedProcess[str]:
@@ -42,8 +50,13 @@ def verdict(tree: Path, test: str) -> subprocess.CompletedProcess[str]:
 
 def write(tree: Path, place: str, text: str) -> None:
     """Adds a file, or text at the end of one."""
-    with (tree / place).open("a", encoding="utf-8") as file:
-        file.write(text)
+    replace(tree, place, ((tree / place).read_text(encoding="utf-8") if (tree / place).exists() else "") + text)
+
+
+def replace(tree: Path, place: str, text: str) -> None:
+    """Puts another file in the place of one."""
+    (tree / place).unlink(missing_ok=True)
+    (tree / place).write_text(text, encoding="utf-8")
 
 
 def break_a_contract(tree: Path) -> None:
@@ -88,9 +101,13 @@ def name_a_machine(tree: Path) -> None:
     write(tree, "docs/reference/spoiled.md", "# Spoiled\n\nSee /wo" + "rk/main.\n")
 
 
+def lose_a_page(tree: Path) -> None:
+    write(tree, "docs/index.md", "\nSee [the page](how-to/not-there.md) and [a part](index.md#no-such-part).\n")
+
+
 def break_the_front_page(tree: Path) -> None:
     """The page is replaced by one without Spark, so that the verdict takes a second."""
-    (tree / "README.md").write_text("# Front\n\n```python\nimport whimbrel\n\nwhimbrel.no_such_name\n```\n")
+    replace(tree, "README.md", "# Front\n\n```python\nimport whimbrel\n\nwhimbrel.no_such_name\n```\n")
 
 
 def edit_the_reference_by_hand(tree: Path) -> None:
@@ -108,6 +125,7 @@ OFFENCES: list[tuple[Callable[[Path], None], str, str]] = [
     (evaluate_text, "test_nothing_runs_foreign", "eval is not for this house"),
     (leave_an_open_end, "test_there_are_no_open_ends", "move.py"),
     (name_a_machine, "test_no_file_names_a_machine", "spoiled.md:3"),
+    (lose_a_page, "test_every_link", "how-to/not-there.md leads nowhere"),
     (break_the_front_page, "test_the_python_of_a_page_runs and README", "no_such_name"),
     (edit_the_reference_by_hand, "test_the_command_reference", "make reference"),
 ]
