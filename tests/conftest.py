@@ -39,6 +39,9 @@ SPARK_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Hundreds of small queries run once each: the second compiler and parallel collection cost twice what they save."""
+
 _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile("default", max_examples=40, deadline=None, derandomize=True, database=None)
 settings.register_profile(
@@ -82,6 +85,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = SparkSession.builder.master("local[2]").appName("whimbrel tests")
     for name, value in SPARK_SETTINGS.items():
         builder = builder.config(name, value)
+    builder = builder.config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
     builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
