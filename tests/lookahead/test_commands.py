@@ -148,6 +148,8 @@ def test_an_instance_without_a_feasible_partition_is_an_answer(capsys, tmp_path,
         ({"tau": "much"}, "tau of"),
         ({"work": [1]}, "work has 1 entries"),
         ({"states": None}, "list of slot counts"),
+        ({"states": [2, 3, 10**9]}, "a slot count is at most"),
+        ({"state": [1e308] * 8}, "use a larger unit"),
     ],
 )
 def test_a_faulty_instance_is_one_clear_line(capsys, tmp_path, asked, change, message):

@@ -89,6 +89,7 @@ def test_proportional_slots_round_to_the_nearest_state():
         ("nodes\n8\nten\n", "line 3: nodes is 'ten'"),
         ("nodes\n8.5\n", "whole number"),
         ("nodes\n0\n", "at least 1"),
+        ("nodes\n1e23\n", "at most"),
         ("", "has no column"),
     ],
 )

@@ -116,6 +116,42 @@ def test_a_stamp_that_was_edited_is_damaged(folder, instance, tmp_path):
         plan("mtm", instance.load, Assignment.even(24, 4), 5, "0.3", projected=edited)
 
 
+def _cut_short(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def _one_byte_changed(path):
+    held = bytearray(path.read_bytes())
+    held[len(held) // 3] ^= 0xFF
+    path.write_bytes(held)
+
+
+def _not_a_number(path):
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(2, "cost", [[float("nan")] * len(table)]), path)
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("costs.parquet", _cut_short),
+        ("costs.parquet", _one_byte_changed),
+        ("costs.parquet", _not_a_number),
+        ("costs.parquet", lambda path: pq.write_table(pq.read_table(path).drop(["cost"]), path)),
+        ("_additive.arrow", _cut_short),
+        ("_instance.json", _cut_short),
+        ("_instance.json", lambda path: path.write_text("[1]")),
+        ("_instance.json", lambda path: path.write_text('{"digest": "of something else"}')),
+    ],
+)
+def test_a_damaged_folder_is_refused_by_the_name_of_its_file(folder, instance, tmp_path, name, harm):
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    harm(damaged / name)
+    with pytest.raises(Damaged, match=rf"{name}.*project again"):
+        plan("mtm", instance.load, Assignment.even(24, 4), 5, "0.3", projected=damaged)
+
+
 def test_under_drift_the_additive_form_plans_within_the_limit_of_the_new_load(instance, folder):
     random = np.random.default_rng(4)
     at = Assignment.even(24, 4)

@@ -186,6 +186,7 @@ def test_unusable_transfers_end_in_one_line_that_names_the_file(
         ({"intervals": [[0, 13.5]]}, "whole numbers"),
         ({"intervals": None}, "give the current assignment"),
         ({"intervals": None, "assignment": [0] * 3}, "one slot per bin"),
+        ({"assignment": [0] * 20}, "say different things"),
         ({"slots": 2.5}, '"slots" must be a whole number'),
         ({"slots": None}, "pass --slots"),
         ({"tau": "much"}, '"tau" must be a number'),

@@ -87,13 +87,20 @@ def _current(fields: dict[str, Any], bins: int) -> tuple[Assignment, int]:
         intervals = fields["intervals"]
         if not isinstance(intervals, list) or not all(_is_pair(pair) for pair in intervals):
             raise BadInput('"intervals" must be a list of [first bin, one past the last bin], whole numbers')
-        return Assignment.from_intervals([(pair[0], pair[1]) for pair in intervals], bins), len(intervals)
+        current = Assignment.from_intervals([(pair[0], pair[1]) for pair in intervals], bins)
+        if fields.get("assignment") is not None and _assignment(fields, bins) != current:
+            raise BadInput('"intervals" and "assignment" say different things: give one of them')
+        return current, len(intervals)
     if fields.get("assignment") is None:
         raise BadInput('give the current assignment as "intervals" or as "assignment"')
+    return _assignment(fields, bins), 0
+
+
+def _assignment(fields: dict[str, Any], bins: int) -> Assignment:
     owner = _wholes(fields, "assignment")
     if len(owner) != bins:
         raise BadInput(f'"assignment" has {len(owner)} entries and "work" {bins}: give one slot per bin')
-    return Assignment(tuple(owner)), 0
+    return Assignment(tuple(owner))
 
 
 def _numbers(fields: dict[str, Any], name: str) -> tuple[Number, ...]:

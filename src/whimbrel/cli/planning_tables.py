@@ -13,6 +13,8 @@ from whimbrel.planning.cost_and_balance import Balance
 from whimbrel.planning.sequence import PlannedSequence
 from whimbrel.planning.transfers import Schedule
 
+LINE_WIDTH_MAX = 160
+
 
 def plan_fields(plan: Plan, current_slots: int = 0) -> dict[str, Any]:
     """The fields of the JSON answer; what an infeasible plan cannot say is null.
@@ -47,11 +49,17 @@ def plan_fields(plan: Plan, current_slots: int = 0) -> dict[str, Any]:
     return fields
 
 
-def print_plan(plan: Plan, load: Load, current_slots: int) -> None:
-    """The plan as a table on standard output."""
+def _console() -> Any:
+    """Standard output; into a file or a pipe, where no edge of a window cuts them, lines are as long as they need."""
     from rich.console import Console
 
     console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=LINE_WIDTH_MAX)
+
+
+def print_plan(plan: Plan, load: Load, current_slots: int) -> None:
+    """The plan as a table on standard output."""
+    console = _console()
     if plan.target is None:
         console.print(f"No plan: {plan.reason}.", markup=False, soft_wrap=True)
         return
@@ -67,7 +75,7 @@ def _slot_table(plan: Plan, target: Assignment, load: Load, current_slots: int) 
     table.add_column("slot", justify="right")
     for when in ("before", "after"):
         for name in ("bins", "work", "state"):
-            table.add_column(f"{name} {when}", justify="right")
+            table.add_column(f"{name}\n{when}", justify="right", overflow="fold")
     if plan.limits:
         table.add_column("limit", justify="right")
     slots = max(plan.slots, current_slots, max(plan.current.owner) + 1, max(target.owner) + 1)
@@ -150,10 +158,9 @@ def sequence_fields(answer: PlannedSequence, current_slots: int) -> dict[str, An
 
 def print_sequence(answer: PlannedSequence) -> None:
     """The steps of a sequence as a table, and how good the total is."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = _console()
     if not answer.feasible:
         console.print(f"No plan: {answer.reason}.", markup=False, soft_wrap=True)
         return
@@ -181,10 +188,9 @@ def balance_fields(point: Balance) -> dict[str, Any]:
 
 def print_balances(points: Sequence[Balance]) -> None:
     """The staircase as a table, or one line where nothing is within the budget."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = _console()
     if not points:
         console.print("No plan moves so little: raise --within.", markup=False)
         return
@@ -212,10 +218,9 @@ def schedule_fields(schedule: Schedule) -> dict[str, Any]:
 
 def print_schedule(schedule: Schedule) -> None:
     """The phases as a table."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = _console()
     table = Table("phase", "seconds", "pairs")
     for index, phase in enumerate(schedule.phases):
         pairs = " ".join(f"{source}>{target}" for source, target in phase.pairs)

@@ -65,6 +65,9 @@ class Instance:
             raise BadInput(f"the assignment names slot {self.old_slots - 1}: slots count from 0 to {SLOTS_MAX - 1}")
         if not math.isfinite(float(self.tau)) or float(self.tau) < 0:
             raise BadInput(f"tau is {self.tau}: it must be a number, zero or more")
+        if any(slot < 0 for slot in self.given_up):
+            raise BadInput(f"slot {min(self.given_up)} cannot be given up: slots count from 0")
+        refuse_totals_beyond_floats(self.load, float(self.tau))
 
     @cached_property
     def scaled_work(self) -> tuple[list[int], int]:
@@ -208,6 +211,16 @@ class Instance:
     def capacity_of(self, slot: int) -> Fraction:
         """The stated capacity of a slot, or 1."""
         return self.capacities[slot] if slot < len(self.capacities) else Fraction(1)
+
+
+def refuse_totals_beyond_floats(load: Load, tau: float) -> None:
+    """Raises BadInput where all work, the limit or all state is more than a float can say: no answer could be printed."""
+    try:
+        largest = max(float(sum(load.work)) * (1 + tau), float(sum(load.state)))
+    except OverflowError:
+        largest = math.inf
+    if not math.isfinite(largest):
+        raise BadInput("all work (times 1 + tau) or all state is more than 1.8e308: use a larger unit for them")
 
 
 def scaled(values: Sequence[Number]) -> tuple[list[int], int]:

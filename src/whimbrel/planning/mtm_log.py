@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 from whimbrel.model import BadInput
+from whimbrel.planning.instance import SLOTS_MAX
 
 
 def read_slot_counts(path: Path, column: str = "nodes") -> tuple[int, ...]:
@@ -14,8 +15,9 @@ def read_slot_counts(path: Path, column: str = "nodes") -> tuple[int, ...]:
     counts = []
     for line, text in _column(path, column):
         value = _number(text, path, line, column)
-        if value != int(value) or value < 1:
-            raise BadInput(f"{path} line {line}: {column} is {text}: a slot count is a whole number of at least 1")
+        if value != int(value) or not 1 <= value <= SLOTS_MAX:
+            kind = f"a whole number of at least 1 and at most {SLOTS_MAX}"
+            raise BadInput(f"{path} line {line}: {column} is {text}: a slot count is {kind}")
         counts.append(int(value))
     return tuple(counts)
 

@@ -45,7 +45,8 @@ def partitions(bounds: Reach) -> int:
 
 
 def partitions_by_intervals(bounds: Reach) -> list[int]:
-    """Entry k: the number of partitions into exactly k + 1 non-empty intervals, for k + 1 up to ``slots``.
+    """Entry k: the number of partitions into exactly k + 1 non-empty intervals, for k + 1 up to ``slots`` or the
+    number of bins, whichever is less.
 
     >>> from whimbrel.model import Load
     >>> partitions_by_intervals(reach(Load((1,) * 4, (1,) * 4), slots=3, tau=0.5))
@@ -54,7 +55,7 @@ def partitions_by_intervals(bounds: Reach) -> list[int]:
     bins = bounds.bins
     ways = [0] * bins + [1]
     counts = []
-    for _ in range(bounds.slots):
+    for _ in range(min(bounds.slots, bins)):
         suffix = _suffix_sums(ways)
         ways = [suffix[x + 1] - suffix[int(bounds.furthest[x]) + 1] for x in range(bins)] + [0]
         counts.append(ways[0])

@@ -16,6 +16,7 @@ from typing import Any
 
 from whimbrel.model import BadInput, Load
 from whimbrel.model.limit import exact
+from whimbrel.planning.instance import SLOTS_MAX, refuse_totals_beyond_floats
 
 ROW_SUM_TOLERANCE = 1e-6
 FIELDS = ("work", "state", "tau", "states", "matrix", "gamma")
@@ -45,6 +46,7 @@ class ProjectionInstance:
             raise BadInput(f"gamma is {self.gamma}: it must be at least 0 and less than 1, or the costs never end")
         if self.load.bins == 0:
             raise BadInput("work and state are empty: a projection needs at least one bin")
+        refuse_totals_beyond_floats(self.load, float(self.tau))
 
     @property
     def digest(self) -> str:
@@ -65,7 +67,7 @@ class ProjectionInstance:
     @staticmethod
     def from_json(value: Mapping[str, Any], where: str = "the instance") -> ProjectionInstance:
         """The instance in a JSON object. Raises BadInput that names ``where`` and the field at fault."""
-        missing = [name for name in FIELDS if name not in value]
+        missing = [name for name in FIELDS if not isinstance(value, Mapping) or name not in value]
         if missing:
             raise BadInput(f"{where} lacks {', '.join(missing)}: a projection needs {', '.join(FIELDS)}")
         return ProjectionInstance(
@@ -142,6 +144,8 @@ def _check_states(states: Sequence[int]) -> None:
         raise BadInput("states is empty: name at least one slot count")
     if any(slots < 1 for slots in states):
         raise BadInput(f"states has {min(states)}: a slot count is at least 1")
+    if max(states) > SLOTS_MAX:
+        raise BadInput(f"states has {max(states)}: a slot count is at most {SLOTS_MAX}")
     if any(left >= right for left, right in pairwise(states)):
         raise BadInput(f"states is {list(states)}: slot counts must ascend, each of them once")
 

@@ -34,6 +34,7 @@ ADDITIVE = "_additive.arrow"
 DIGEST_KEY = b"whimbrel.digest"
 FORMAT_KEY = b"whimbrel.format"
 FORMAT = 1
+STAMPED = ("digest", "method", "enabled", "made", "instance")
 
 
 @dataclass(frozen=True)
@@ -68,26 +69,33 @@ def write_costs(folder: Path, problem: Problem, costs: FloatArray) -> None:
     """Writes the table of costs; the folder is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     aside = folder / f"_{COSTS}.new"
-    pq.write_table(cost_table(problem, costs), aside)
+    pq.write_table(cost_table(problem, costs), aside, write_page_checksum=True)
     aside.replace(folder / COSTS)
 
 
 def read_costs(folder: Path, problem: Problem) -> FloatArray:
     """The costs of every state of ``problem``, in its order.
 
-    Raises BadInput where the table was made for another instance, Damaged where its rows are not the partitions.
+    Raises BadInput where the table was made for another instance, Damaged where its rows are not the partitions or
+    its bytes are not those that were written.
     """
     try:
-        table = pq.read_table(folder / COSTS)
+        table = pq.read_table(folder / COSTS, page_checksum_verification=True)
     except FileNotFoundError:
         raise BadInput(f"{folder} holds no {COSTS}: project again") from None
+    except (pa.ArrowException, OSError):
+        raise Damaged(f"{folder / COSTS} is no longer the Parquet file that was written: project again") from None
     stamped = (table.schema.metadata or {}).get(DIGEST_KEY, b"").decode()
     if stamped != problem.instance.digest:
         raise BadInput(f"{folder / COSTS} belongs to another instance than {INSTANCE} beside it: project again")
     expected = cost_table(problem, np.zeros(problem.size))
-    if not table.select(["slots", "boundaries"]).equals(expected.select(["slots", "boundaries"])):
+    places = ["slots", "boundaries"]
+    if table.schema.names != expected.schema.names or not table.select(places).equals(expected.select(places)):
         raise Damaged(f"{folder / COSTS} does not list the partitions of its instance: project again")
-    return np.asarray(table["cost"].combine_chunks(), np.float64)
+    costs = np.asarray(table["cost"].combine_chunks(), np.float64)
+    if not (costs >= 0).all() or not np.isfinite(costs).all():
+        raise Damaged(f"{folder / COSTS} holds costs that are no amounts of state: project again")
+    return costs
 
 
 def write_stamp(folder: Path, stamp: Stamp) -> None:
@@ -114,8 +122,11 @@ def read_stamp(folder: Path) -> Stamp:
         raise BadInput(f"{folder} holds no projection: make one with `whimbrel mtm project --out {folder}`") from None
     except ValueError:
         raise Damaged(f"{path} is not JSON: project again") from None
-    instance = ProjectionInstance.from_json(value.get("instance", {}), str(path))
-    if value.get("digest") != instance.digest:
+    missing = [name for name in STAMPED if not isinstance(value, dict) or name not in value]
+    if missing:
+        raise Damaged(f"{path} lacks {', '.join(missing)}: project again")
+    instance = ProjectionInstance.from_json(value["instance"], str(path))
+    if value["digest"] != instance.digest:
         raise Damaged(f"{path} was changed after it was written: its digest is not that of its instance; project again")
     return Stamp(instance, value["method"], value["made"], bool(value["enabled"]))
 
@@ -158,6 +169,8 @@ def read_additive(folder: Path, digest: str) -> AdditiveCosts:
         table = feather.read_table(str(path), memory_map=False)
     except FileNotFoundError:
         raise BadInput(f"{folder} holds no additive form ({ADDITIVE}): project again") from None
+    except (pa.ArrowException, OSError):
+        raise Damaged(f"{path} is no longer the Arrow file that was written: project again") from None
     facts = table.schema.metadata or {}
     if facts.get(DIGEST_KEY, b"").decode() != digest:
         raise BadInput(f"{path} belongs to another instance than {INSTANCE} beside it: project again")
