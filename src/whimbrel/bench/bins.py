@@ -12,12 +12,13 @@ from whimbrel.bench.session import bench_session
 BITS = (2, 4, 6, 8, 10, 12, 14)
 """Two bits are one bin for each of four slots: the operator without the means to migrate."""
 SECONDS = 8.0
+ROWS_PER_EPOCH = 4_000_000
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """One record per number of bins, with the throughput as a share of the first one's."""
     chosen = {k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None}
-    given: dict[str, Any] = {"seconds": SECONDS, **chosen}
+    given: dict[str, Any] = {"seconds": SECONDS, "rows": ROWS_PER_EPOCH, **chosen}
     wanted(options, ("whimbrel",))
     results: list[dict[str, Any]] = []
     with bench_session() as spark:

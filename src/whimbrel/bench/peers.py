@@ -19,14 +19,25 @@ _PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
 ROCKSDB = f"{_PROVIDERS}.RocksDBStateStoreProvider"
 HDFS = f"{_PROVIDERS}.HDFSBackedStateStoreProvider"
 
+_ARROW = ("spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch")
+
 
 def use_provider(spark: SparkSession, provider: str, slots: int) -> None:
     """Session settings of a native peer: its provider, as many partitions as Whimbrel has slots, Spark's defaults else."""
+    for name in _ARROW:
+        spark.conf.unset(name)
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
     spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
     spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2" if provider == ROCKSDB else "1")
     spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
     spark.conf.set("spark.sql.shuffle.partitions", str(slots))
+
+
+def use_job_settings(spark: SparkSession, slots: int) -> None:
+    """The session settings of a Whimbrel job, for a peer that shall be given the same."""
+    from whimbrel.runtime.session import prepare_session
+
+    prepare_session(spark, slots)
 
 
 def native(keys: DataFrame) -> DataFrame:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SYSTEMS = ("batched", "budget", "all-at-once", "spark-offline-repartition")
 PRELOAD_EPOCHS = 4
 WARM_UP_EPOCHS = 5
+KEYS_PER_STEP = 64_000
+"""What a step may carry within an epoch of about a second; a fixed number of bins would grow with the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,14 @@ class Settings:
     max_slots: int = 6
     bins: int = 256
     rows_per_epoch: int = 20_000
-    size: int = 16
+    size: int | None = None
     budget_factor: float = 1.25
     steady_epochs: int = 20
+
+    @property
+    def batch(self) -> int:
+        """Bins per step of ``batched``: ``size``, or as many as hold about ``KEYS_PER_STEP`` keys."""
+        return self.size or min(16, max(1, self.bins * KEYS_PER_STEP // self.keys))
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,7 +109,7 @@ def _move(
     steady_ms = follower.measured.between(steady_from, follower.newest)
     chosen: dict[str, Any] = {"pacing": pacing}
     if pacing == "batched":
-        chosen["size"] = settings.size
+        chosen["size"] = settings.batch
     if pacing == "budget":
         chosen["p99"] = settings.budget_factor * max(steady_ms)
     job.apply(plan, **chosen)

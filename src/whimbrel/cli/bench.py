@@ -41,6 +41,7 @@ def bench(
     ),
     seconds: float | None = typer.Option(None, "--seconds", help="How long each system runs, at least, where it can."),
     keys: int | None = typer.Option(None, "--keys", help="Distinct keys (keycount, rescale)."),
+    rows: int | None = typer.Option(None, "--rows", help="Rows of every epoch, for all systems (keycount, bins)."),
     skew: str | None = typer.Option(None, "--skew", help="uniform or zipf (keycount)."),
     kind: str | None = typer.Option(None, "--kind", help="long or string keys (keycount)."),
     scale: float | None = typer.Option(None, "--scale", help="Shrinks every batch: 0.01 for a quick look."),
@@ -52,7 +53,7 @@ def bench(
     json_output: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
     """Measure Whimbrel beside its peers and check the answers; a table, or the records as JSON, and a page."""
-    sizes: dict[str, Any] = {"seconds": seconds, "keys": keys, "skew": skew, "kind": kind, "scale": scale}
+    sizes: dict[str, Any] = {"seconds": seconds, "keys": keys, "rows": rows, "skew": skew, "kind": kind, "scale": scale}
     sizes |= {"events": events, "rate": rate, "preload": preload, "bins": bins}
     options = {option: value for option, value in sizes.items() if value is not None}
     for option, value in options.items():
@@ -132,6 +133,8 @@ def _print_table(name: str, answer: dict[str, Any]) -> None:
 def _cell(value: Any) -> str:
     if isinstance(value, dict) and value and all(isinstance(v, dict) and "p50" in v for v in value.values()):
         return "\n".join(f"{k}: {v['p50']:.0f}/{v['p99']:.0f}/{v['max']:.0f}" for k, v in value.items())
+    if isinstance(value, dict):
+        return "\n".join(f"{k}: {_cell(v)}" for k, v in value.items())
     if isinstance(value, float):
         return f"{value:,.2f}"
     if value is None:

@@ -70,8 +70,11 @@ class SealBook:
     def write_assignment(self, stamped: StampedAssignment) -> str:
         """Keep a stamped assignment under its digest, and return that."""
         data = stamped.encode()
-        name = digest(data)
-        self._store.put_if_absent(f"{ASSIGNMENTS}/{name}.map", seal_frame("assignment", data))
+        name, frame = digest(data), seal_frame("assignment", data)
+        path = f"{ASSIGNMENTS}/{name}.map"
+        # Most epochs keep their assignment: reading it again is cheaper than a durable write that is refused.
+        if self._store.get(path) != frame:
+            self._store.put_if_absent(path, frame)
         return name
 
     def assignment(self, name: str) -> StampedAssignment:
