@@ -21,7 +21,7 @@ def rng(seed=1):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_running_figures_equal_a_recount_after_queries_and_servers_came_and_went(rule):
-    events = draw_events(3000, rng(), mean_lifetime=400, server_change_steps=60)
+    events = draw_events(3000, rng(), mean_lifetime=400, server_change_steps=60, failure_share=0.5)
     instance = generate_instance(events.arrivals, 2.0, 2, 6, rng(2), rates="random")
     course = simulate(instance, events, rule, rng(3))
     live = course.server >= 0
@@ -32,7 +32,7 @@ def test_running_figures_equal_a_recount_after_queries_and_servers_came_and_went
     assert course.column("max_load")[-1] == np.bincount(course.server[live]).max()
     read = np.unique(np.concatenate([instance.row(q) for q in np.flatnonzero(live)]))
     assert course.column("used_rate")[-1] == pytest.approx(instance.rates[read].sum())
-    assert course.forced > 0
+    assert 0 < course.restored < course.forced
 
 
 @pytest.mark.parametrize("rule", ["least-cost", "least-source", "least-qt"])
@@ -70,6 +70,18 @@ def test_departures_come_after_arrivals_and_lifetimes_have_their_mean():
         assert lifetimes_of(400_000, 100.0, law, 2.5, rng()).mean() == pytest.approx(100, rel=0.03)
 
 
+def test_a_failing_server_is_a_leaving_one_whose_queries_are_counted_as_restored():
+    def course(share):
+        events = draw_events(2000, rng(3), mean_lifetime=300, server_change_steps=50, failure_share=share)
+        instance = generate_instance(events.arrivals, 2.0, 2, 6, rng(2))
+        return simulate(instance, events, "least-cost", rng(1))
+
+    leaving, failing = course(0.0), course(1.0)
+    assert leaving.server.tolist() == failing.server.tolist()
+    assert leaving.restored == 0
+    assert failing.restored == failing.forced == leaving.forced > 0
+
+
 def test_the_last_server_never_goes():
     events = draw_events(400, rng(1), mean_lifetime=None, server_change_steps=1)
     instance = generate_instance(events.arrivals, 2.0, 2, 1, rng(2))
@@ -80,7 +92,17 @@ def test_the_last_server_never_goes():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"steps": 0}, {"lifetimes": "eternal"}, {"mean_lifetime": 0.0}, {"server_change_steps": 0}, {"arrival_rate": 0}],
+    [
+        {"steps": 0},
+        {"lifetimes": "eternal"},
+        {"lifetimes": "pareto", "pareto_shape": 1.0},
+        {"mean_lifetime": 0.0},
+        {"mean_lifetime": float("nan")},
+        {"server_change_steps": 0},
+        {"failure_share": 1.5},
+        {"arrival_rate": 0},
+        {"arrival_rate": float("nan")},
+    ],
 )
 def test_impossible_churn_is_refused(wrong):
     with pytest.raises(BadInput):

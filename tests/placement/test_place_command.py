@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from whimbrel.cli.app import load_commands, main
 from whimbrel.placement import ALGORITHMS
 
-FIELDS = {"server", "cost", "replication_factor", "lower_bound", "max_load", "limit", "seconds"}
+FIELDS = {"server", "cost", "replication_factor", "lower_bound", "random_cost", "max_load", "limit", "seconds"}
 
 
 def run(*arguments):
@@ -43,6 +43,7 @@ def test_every_algorithm_answers_with_the_fields_of_the_contract(instance, algor
     assert answer["lower_bound"] <= answer["cost"]
     assert answer["max_load"] <= answer["limit"]
     queries = json.loads(instance.read_text())["queries"]
+    assert answer["random_cost"] > answer["lower_bound"]
     assert answer["cost"] == len({(s, j) for row, j in zip(queries, answer["server"]) for s in row})
 
 
@@ -76,6 +77,9 @@ def test_too_little_room_is_exit_3_with_the_reason(tmp_path):
         ({"rates": ["x", 1]}, "rates"),
         ({"servers": 0}, "servers"),
         ({"servers": 1.5}, "servers"),
+        ({"servers": 10**9}, "servers"),
+        ({"rates": [1e308, 1e308]}, "too large"),
+        ({"rates": [float("nan"), 1]}, "rates"),
         ({"nu": -1}, "nu"),
         ({"nu": "much"}, "nu"),
         ({"alpha": -1}, "alpha"),

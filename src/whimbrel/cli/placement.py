@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from whimbrel.cli.answers import INFEASIBLE, note, print_json, read_json_object
+from whimbrel.cli.placement_simulation import simulate
 from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
     from whimbrel.placement import Placement, PlacementInstance
 
-mice = typer.Typer(help="Many small queries: instances to place.", no_args_is_help=True)
+mice = typer.Typer(help="Many small queries: instances to place, and their coming and going.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -94,6 +95,9 @@ def generate(
         note(f"{out}: {queries} queries of {degree} out of {len(made.rates)} sources, {servers} servers")
 
 
+mice.command("simulate")(simulate)
+
+
 def _answer(found: Placement, seconds: float) -> dict[str, Any]:
     return {
         "feasible": True,
@@ -103,6 +107,7 @@ def _answer(found: Placement, seconds: float) -> dict[str, Any]:
         "replication_factor": found.replication_factor,
         "lower_bound": _plain(found.lower_bound),
         "gap": found.gap,
+        "random_cost": found.random_cost,
         "max_load": found.max_load,
         "limit": found.limit,
         "loads": found.loads.tolist(),
@@ -138,6 +143,7 @@ def _print_table(problem: PlacementInstance, found: Placement, seconds: float) -
         "replication factor": f"{found.replication_factor:.4f}",
         "no placement is under": f"{found.lower_bound:,.6g}",
         "at most over the least possible": f"{found.gap:.1%}",
+        "at random it would be": f"{found.random_cost:,.6g}",
         "fullest server": f"{found.max_load:,} of {found.limit:,}",
         "emptiest server": f"{int(found.loads.min()):,}",
         "mean work per server": f"{mean:,.1f}",

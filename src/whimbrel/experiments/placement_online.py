@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from whimbrel.experiments.placement_offline import replication
 from whimbrel.experiments.placement_settings import (
     QUERIES,
-    SERVER_COUNTS,
+    SIZES,
     Row,
     Scale,
+    Sizes,
+    Verdict,
     answer,
+    failing,
     points,
     value,
 )
@@ -26,15 +29,15 @@ DEGREES = (1, 2, 3, 5, 10)
 PANELS = ("beta", "sources per query", "servers", "queries")
 
 
-def run(data: Path | None, out: Path, scale: Scale | None = None) -> dict[str, Any]:
+def run(data: Path | None, out: Path, sizes: Sizes = SIZES) -> dict[str, Any]:
     """Four panels; ``sentences`` says which of the paper's sentences hold."""
-    scale = scale or Scale()
+    scale = Scale.of(sizes)
     rows: list[Row] = []
     for beta in BETAS:
         rows += scale.measured("beta", beta, scale.setting(beta=beta), ALGORITHMS, replication)
     for degree in DEGREES:
         rows += scale.measured("sources per query", degree, scale.setting(degree=degree), ALGORITHMS, replication)
-    for servers in SERVER_COUNTS:
+    for servers in scale.server_counts:
         rows += scale.measured("servers", servers, scale.setting(servers=servers), ALGORITHMS, replication)
     for queries in (scale.sized(QUERIES // 10), scale.sized(QUERIES), scale.sized(3 * QUERIES)):
         rows += scale.measured("queries", queries, scale.setting(queries=queries), ALGORITHMS, replication)
@@ -42,25 +45,26 @@ def run(data: Path | None, out: Path, scale: Scale | None = None) -> dict[str, A
     return {**result, "default_setting": {name: value(rows, "beta", 2.0, name) for name in ALGORITHMS}}
 
 
-def _sentences(rows: Sequence[Row]) -> dict[str, bool]:
+def _sentences(rows: Sequence[Row]) -> dict[str, Verdict]:
     everywhere = [(panel, x) for panel in PANELS for x in points(rows, panel)]
     online = ALGORITHMS[:4]
     gains = [value(rows, panel, x, "on-rand") / value(rows, panel, x, "least-cost") for panel, x in everywhere]
-    types = [value(rows, panel, x, "on-rand") / value(rows, panel, x, "least-qt") for panel, x in everywhere]
-    close = [value(rows, panel, x, "least-source") / value(rows, panel, x, "least-cost") for panel, x in everywhere]
+    where, x = everywhere[gains.index(max(gains))]
+    like_random = "LeastQT equals OnRand (5 %)"
     return {
-        "LeastCost is the best online algorithm everywhere": all(
-            min(online, key=lambda name: value(rows, panel, x, name)) == "least-cost" for panel, x in everywhere
+        "LeastCost is the best online algorithm everywhere": failing(
+            rows, PANELS, lambda at: at("least-cost") <= min(at(name) for name in online)
         ),
-        "LeastCost sometimes beats MMS": any(
-            value(rows, panel, x, "least-cost") < value(rows, panel, x, "mms") for panel, x in everywhere
+        "LeastCost sometimes beats MMS": len(failing(rows, PANELS, lambda at: at("least-cost") >= at("mms"))) > 0,
+        "LeastSource is close to LeastCost (15 %)": failing(
+            rows, PANELS, lambda at: abs(at("least-source") / at("least-cost") - 1) <= 0.15
         ),
-        "LeastSource is close to LeastCost (15 %)": all(abs(ratio - 1) <= 0.15 for ratio in close),
-        "up to 4 times better than OnRand": max(gains) >= 3.9,
-        "LeastQT equals OnRand (5 %)": all(abs(ratio - 1) <= 0.05 for ratio in types),
-        "LeastQT equals OnRand (5 %) at beta >= 2.5 or degree >= 3": all(
-            abs(ratio - 1) <= 0.05
-            for (panel, x), ratio in zip(everywhere, types, strict=True)
-            if (panel == "beta" and x >= 2.5) or (panel == "sources per query" and x >= 3)
-        ),
+        f"up to 4 times better than OnRand (here {max(gains):.2f}, at {where} {x:g})": max(gains) >= 3.9,
+        like_random: failing(rows, PANELS, _is_like_random),
+        f"{like_random} from three sources per query on": failing(rows, PANELS[1:2], _is_like_random, 3),
+        f"{like_random} from beta 2.5 on": failing(rows, PANELS[:1], _is_like_random, 2.5),
     }
+
+
+def _is_like_random(at: Callable[[str], float]) -> bool:
+    return abs(at("on-rand") / at("least-qt") - 1) <= 0.05

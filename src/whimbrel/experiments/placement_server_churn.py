@@ -13,7 +13,7 @@ from whimbrel.experiments.placement_churn import (
     churn_setting,
     course,
 )
-from whimbrel.experiments.placement_settings import STEPS, Scale, answer, points, value
+from whimbrel.experiments.placement_settings import SIZES, STEPS, Scale, Sizes, answer, points, value
 
 ID = "placement-server-churn"
 CLAIM = "LeastCost stays the best rule while servers come and go (Figure 6)"
@@ -21,9 +21,9 @@ CLAIM = "LeastCost stays the best rule while servers come and go (Figure 6)"
 SERVER_PERIOD = 10_000
 
 
-def run(data: Path | None, out: Path, scale: Scale | None = None) -> dict[str, Any]:
+def run(data: Path | None, out: Path, sizes: Sizes = SIZES) -> dict[str, Any]:
     """Four panels; ``sentences`` says which of the paper's sentences hold."""
-    scale = scale or Scale()
+    scale = Scale.of(sizes)
     rows = churn_rows(scale, scale.sized(SERVER_PERIOD, 10))
     for period in (scale.sized(STEPS // 1000, 10), scale.sized(SERVER_PERIOD, 10), scale.sized(STEPS // 10, 10)):
         rows += scale.measured(
@@ -34,11 +34,10 @@ def run(data: Path | None, out: Path, scale: Scale | None = None) -> dict[str, A
             course(scale, scale.sized(MEAN_LIFETIME), period),
         )
     panels = ("beta", "sources per query", "servers", "steps between servers")
-    everywhere = [(panel, x) for panel in panels for x in points(rows, panel)]
     periods = points(rows, "steps between servers")
     often, seldom = (value(rows, "steps between servers", x, "least-cost") for x in (periods[0], periods[-1]))
     sentences = {
-        "LeastCost is the best of the paper's four everywhere": best_everywhere(rows, everywhere),
+        "LeastCost is the best of the paper's four everywhere": best_everywhere(rows, panels),
         "LeastCost is robust: servers a hundred times as restless cost it less than 25 %": often < 1.25 * seldom,
     }
     return answer(ID, CLAIM, out, rows, sentences, scale)

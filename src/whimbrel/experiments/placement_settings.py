@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel.experiments.results import plotting, save_picture, save_rows
+from whimbrel.model import BadInput
 from whimbrel.placement import PlacementInstance, generate_instance
 
 QUERIES, SERVERS, BETA, DEGREE, STEPS = 100_000, 100, 2.0, 2, 1_000_000
@@ -22,7 +24,14 @@ SERVER_COUNTS = (10, 50, 100, 200)
 
 _T_95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
 
+SIZES: dict[str, tuple[float, ...]] = {"share": (0.1,), "seeds": (10,)}
+"""The share of the paper's queries and steps, and how many seeds: what ``--size`` can change."""
+
 Row = dict[str, Any]
+Sizes = Mapping[str, tuple[float, ...]]
+Verdict = bool | Sequence[str]
+"""Whether a sentence holds, or the points at which it does not."""
+
 Measure = Callable[[PlacementInstance, str, np.random.Generator], float]
 
 
@@ -37,9 +46,24 @@ class Scale:
     share: float = 0.1
     seeds: tuple[int, ...] = tuple(range(1, 11))
 
+    @staticmethod
+    def of(sizes: Sizes) -> Scale:
+        """The scale of sizes as the command line gives them. Raises BadInput where a size is not one number in range."""
+        share, seeds = (_single(sizes, name) for name in ("share", "seeds"))
+        if not 0 < share <= 1:
+            raise BadInput(f"--size share={share:g}: it must be more than 0 and at most 1")
+        if seeds < 1 or seeds != int(seeds):
+            raise BadInput(f"--size seeds={seeds:g}: it must be a whole number of at least 1")
+        return Scale(share, tuple(range(1, int(seeds) + 1)))
+
     def sized(self, size: int, least: int = 1) -> int:
         """A size of the paper at this scale."""
         return max(least, round(size * self.share))
+
+    @property
+    def server_counts(self) -> tuple[int, ...]:
+        """Numbers of servers; the paper's thousand only where that leaves queries enough for each."""
+        return (*SERVER_COUNTS, 1000) if self.share >= 1 else SERVER_COUNTS
 
     def setting(self, **changed: Any) -> dict[str, Any]:
         """The paper's default setting at this scale, with some parts changed; the absolute slack shrinks along."""
@@ -63,6 +87,13 @@ class Scale:
         return rows
 
 
+def _single(sizes: Sizes, name: str) -> float:
+    values = sizes[name]
+    if len(values) != 1:
+        raise BadInput(f"--size {name} takes one number")
+    return float(values[0])
+
+
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Mean and half width of the 95 % interval."""
     if len(values) < 2:
@@ -83,21 +114,39 @@ def points(rows: Sequence[Row], panel: str) -> list[float]:
 
 
 def answer(
-    identity: str, claim: str, out: Path, rows: Sequence[Row], sentences: Mapping[str, bool], scale: Scale
+    identity: str, claim: str, out: Path, rows: Sequence[Row], sentences: Mapping[str, Verdict], scale: Scale
 ) -> Row:
     """The experiment's result: each sentence of the paper with its verdict; ``holds`` says that all of them hold."""
+    claims = [_judged(sentence, verdict) for sentence, verdict in sentences.items()]
     return {
         "id": identity,
         "claim": claim,
-        "holds": all(sentences.values()),
-        "sentences": dict(sentences),
-        "figures": [_picture(identity, out, rows), save_rows(rows, out, identity)],
+        "holds": all(found["holds"] for found in claims),
+        "claims": claims,
+        "figures": [_picture(identity, out, rows, scale), save_rows(rows, out, identity)],
         "scale": scale.share,
         "seeds": list(scale.seeds),
     }
 
 
-def _picture(identity: str, out: Path, rows: Sequence[Row]) -> str:
+def _judged(sentence: str, verdict: Verdict) -> Row:
+    if isinstance(verdict, bool):
+        return {"claim": sentence, "holds": verdict}
+    return {"claim": sentence, "holds": not verdict, "fails_at": list(verdict)}
+
+
+def failing(
+    rows: Sequence[Row], panels: Iterable[str], holds: Callable[[Callable[[str], float]], bool], least: float = 0
+) -> list[str]:
+    """The points, as "panel x", at which ``holds`` is false; it is given the value of an algorithm there by name.
+
+    Points under ``least`` are left out.
+    """
+    everywhere = [(panel, x) for panel in panels for x in points(rows, panel) if x >= least]
+    return [f"{panel} {x:g}" for panel, x in everywhere if not holds(partial(value, rows, panel, x))]
+
+
+def _picture(identity: str, out: Path, rows: Sequence[Row], scale: Scale) -> str:
     panels = list(dict.fromkeys(r["panel"] for r in rows))
     across = min(2, len(panels))
     down = -(-len(panels) // across)
@@ -106,8 +155,11 @@ def _picture(identity: str, out: Path, rows: Sequence[Row]) -> str:
     )
     for axes, panel in zip(grid.flat, panels, strict=False):
         _panel(axes, panel, rows)
-        axes.set_ylabel("replication factor")
+        axes.set_ylabel("fullest / mean load" if "fullest" in panel else "replication factor")
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
     grid.flat[0].legend(fontsize="small")
+    figure.suptitle(f"means over {len(scale.seeds)} seeds with 95 % intervals, {scale.share:g} of the paper's sizes")
     return save_picture(figure, out, identity)
 
 
@@ -118,6 +170,9 @@ def _panel(axes: Any, panel: str, rows: Sequence[Row]) -> None:
         x, middle, half = zip(*line, strict=True)
         axes.errorbar(x, middle, yerr=half, marker=".", capsize=2, label=name)
     xs = [r["x"] for r in here]
-    if min(xs) > 0 and max(xs) / min(xs) >= 50:
+    if min(xs) > 0 and max(xs) / min(xs) >= 20:
         axes.set_xscale("log")
+    means = [r["mean"] for r in here]
+    if max(means) >= 20 * min(means) > 0:
+        axes.set_yscale("log")
     axes.set_xlabel(panel)

@@ -3,6 +3,10 @@
 A proposal takes a random piece, one of its sources, another reader of that source, and tries to join it. Where that
 server has no room the piece changes places with a random one from there, if both then fit. A change that adds d to
 the traffic is taken with probability exp(-d / temperature). The limits hold after every step.
+
+Traffic alone is a poor guide from far away: it falls only when the last reader of a source leaves a server. So for a
+first share of the proposals a server with c readers of s counts w(s) * (1 + 2^-p + ... + c^-p), with p rising from 1 to
+4: readers gather although no stream ends yet. The rest goes by the traffic itself, which is the limit of large p.
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ from whimbrel.placement.pieces import Pieces
 from whimbrel.placement.randomness import advanced, below, unit_of
 from whimbrel.placement.replicas import Replicas, add_reader, no_replicas, readers_on, remove_reader
 
+_MARGINALS = 64
+_FIRST_POWER, _LAST_POWER = 1.0, 4.0
+
 
 class _Problem(NamedTuple):
     """What the pieces read, what they weigh, and what servers may carry."""
@@ -33,7 +40,11 @@ class _Problem(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where pieces are. Server j's pieces are ``members[starts[j]:starts[j] + size[j]]``, ``position`` their places."""
+    """Where pieces are. Server j's pieces are ``members[starts[j]:starts[j] + size[j]]``, ``position`` their places.
+
+    ``marginal[c]`` is what a server with c readers of a source counts for one more, per rate; the last entry goes for
+    all larger c.
+    """
 
     server: NDArray[np.int32]
     replicas: Replicas
@@ -42,6 +53,7 @@ class _State(NamedTuple):
     size: Integers
     members: NDArray[np.int32]
     position: NDArray[np.int32]
+    marginal: Floats
 
 
 def anneal(
@@ -52,11 +64,13 @@ def anneal(
     proposals: int,
     hot: float,
     cold: float,
+    smooth_share: float,
     state: np.uint64,
 ) -> Integers:
     """A better placement of the pieces, from ``server``, which must keep the limits.
 
-    The temperature falls from ``hot`` to ``cold`` times the mean rate, by equal factors.
+    The temperature falls from ``hot`` to ``cold`` times the mean rate, by equal factors; the first ``smooth_share`` of
+    the proposals go by the smoother weight.
     """
     problem = _Problem(
         pieces.offsets, pieces.sources, pieces.weight, pieces.reader_offsets, pieces.readers, rates, limits
@@ -64,7 +78,7 @@ def anneal(
     unit = float(rates[pieces.sources].mean()) or 1.0
     found = _empty_state(problem, server)
     _settle_in(problem, found)
-    _anneal(problem, found, proposals, hot * unit, cold * unit, state)
+    _anneal(problem, found, proposals, hot * unit, cold * unit, smooth_share, state)
     return found.server.astype(np.int64)
 
 
@@ -80,6 +94,7 @@ def _empty_state(problem: _Problem, server: Integers) -> _State:
         np.zeros(servers, dtype=np.int64),
         np.zeros(starts[-1], dtype=np.int32),
         np.zeros(pieces, dtype=np.int32),
+        np.eye(1, _MARGINALS)[0],
     )
 
 
@@ -95,22 +110,37 @@ def _settle_in(problem: _Problem, state: _State) -> None:
 
 
 @njit(cache=True)
+def _set_marginals(marginal: Floats, done: float, smooth_share: float) -> None:
+    """What one more reader counts after a share ``done`` of all proposals."""
+    marginal[1:] = 0
+    if done < smooth_share:
+        power = _FIRST_POWER * (_LAST_POWER / _FIRST_POWER) ** (done / smooth_share)
+        for c in range(1, len(marginal)):
+            marginal[c] = (c + 1) ** -power
+
+
+@njit(cache=True)
+def _one_more(readers: int, state: _State) -> float:
+    return state.marginal[min(readers, len(state.marginal) - 1)]
+
+
+@njit(cache=True)
 def _saved(v: int, i: int, problem: _Problem, state: _State) -> float:
-    """The traffic that ends when piece ``v`` leaves server ``i``."""
+    """The weight that ends when piece ``v`` leaves server ``i``."""
     total = 0.0
     for e in range(problem.offsets[v], problem.offsets[v + 1]):
-        if readers_on(problem.sources[e], i, state.replicas) == 1:
-            total += problem.rates[problem.sources[e]]
+        s = problem.sources[e]
+        total += problem.rates[s] * _one_more(readers_on(s, i, state.replicas) - 1, state)
     return total
 
 
 @njit(cache=True)
 def _added(v: int, j: int, problem: _Problem, state: _State) -> float:
-    """The traffic that begins when piece ``v`` joins server ``j``."""
+    """The weight that begins when piece ``v`` joins server ``j``."""
     total = 0.0
     for e in range(problem.offsets[v], problem.offsets[v + 1]):
-        if readers_on(problem.sources[e], j, state.replicas) == 0:
-            total += problem.rates[problem.sources[e]]
+        s = problem.sources[e]
+        total += problem.rates[s] * _one_more(readers_on(s, j, state.replicas), state)
     return total
 
 
@@ -165,12 +195,22 @@ def _try_swap(v: int, i: int, j: int, problem: _Problem, state: _State, temperat
 
 
 @njit(cache=True)
-def _anneal(problem: _Problem, state: _State, proposals: int, hot: float, cold: float, random: np.uint64) -> None:
+def _anneal(
+    problem: _Problem,
+    state: _State,
+    proposals: int,
+    hot: float,
+    cold: float,
+    smooth_share: float,
+    random: np.uint64,
+) -> None:
     cooling = (cold / hot) ** (1.0 / max(1, proposals // 1024))
     temperature = hot
+    _set_marginals(state.marginal, 0.0, smooth_share)
     for step in range(proposals):
         if step & 1023 == 1023:
             temperature *= cooling
+            _set_marginals(state.marginal, step / proposals, smooth_share)
         random = advanced(random)
         v = below(random, len(state.server))
         random = advanced(random)

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _FINEST_RATIO = 10**9
 _MOST_WORK = 2**31
+_MOST_SERVERS = 1_000_000
+_MOST_TRAFFIC = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,10 @@ class PlacementInstance:
         _check_rates(rate_array)
         if isinstance(servers, bool) or not isinstance(servers, int | np.integer) or servers < 1:
             raise BadInput(f"servers is {servers!r}: it must be a whole number of at least 1")
+        if servers > _MOST_SERVERS:
+            raise BadInput(f"servers is {servers}: {_MOST_SERVERS} are the most")
+        if float(rate_array.max(initial=0)) * max(1, len(sources)) * int(servers) > _MOST_TRAFFIC:
+            raise BadInput(f"rates up to {rate_array.max()} are too large to be added up: use a larger unit")
         queries = len(offsets) - 1
         rows = _sorted_rows(np.asarray(offsets, dtype=np.int64), np.asarray(sources, dtype=np.int64), len(rate_array))
         return PlacementInstance(

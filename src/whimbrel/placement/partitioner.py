@@ -31,20 +31,24 @@ SOLVERS = ("auto", "own", "mtkahypar")
 
 @dataclass(frozen=True)
 class Effort:
-    """How long and how hot to anneal: ``per_piece`` proposals for each piece, between ``least`` and ``most`` in all."""
+    """How long and how hot to anneal: ``per_piece`` proposals for each piece, between ``least`` and ``most`` in all.
+
+    The first ``smooth_share`` of them go by a smoother weight than the traffic (``annealing``).
+    """
 
     per_piece: int = 350
     least: int = 20_000
     most: int = 40_000_000
     hot: float = 0.3
     cold: float = 0.08
+    smooth_share: float = 0.7
 
     def proposals(self, pieces: int) -> int:
         """How many proposals so many pieces get."""
         return max(self.least, min(self.most, self.per_piece * pieces))
 
 
-EFFORTS = {"own": Effort(), "mtkahypar": Effort(per_piece=200, hot=0.1, cold=0.05)}
+EFFORTS = {"own": Effort(), "mtkahypar": Effort(per_piece=200, hot=0.1, cold=0.05, smooth_share=0.0)}
 """How to anneal after each start: a partition is near its best already, and much heat would only spoil it."""
 
 
@@ -61,7 +65,7 @@ def place_by_partitioner(
     if len(pieces.weight):
         server = anneal(
             pieces, instance.rates, limits, server, effort.proposals(len(pieces.weight)), effort.hot, effort.cold,
-            first_state(rng),
+            effort.smooth_share, first_state(rng),
         )  # fmt: skip
     return pieces.servers_of_queries(server), used
 

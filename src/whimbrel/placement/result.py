@@ -12,12 +12,14 @@ import numpy as np
 
 from whimbrel.placement.bounds import lower_bound
 from whimbrel.placement.instance import Integers, PlacementInstance
+from whimbrel.placement.random_benchmark import expected_random_traffic
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
     """``server[q]`` hosts query ``q``; ``cost`` is the traffic, ``replication_factor`` the traffic per used rate.
 
+    ``random_cost`` is the traffic that random placement has on average.
     ``limit`` and ``max_load`` are in units of work; with unequal capacities they belong to the fullest server.
     """
 
@@ -26,6 +28,7 @@ class Placement:
     cost: float
     replication_factor: float
     lower_bound: float
+    random_cost: float
     max_load: int
     limit: int
     loads: Integers
@@ -71,6 +74,7 @@ def placement_of(
         cost=cost,
         replication_factor=cost / used if used else 1.0,
         lower_bound=_up_to_rounding(lower_bound(instance, limits), cost),
+        random_cost=expected_random_traffic(instance),
         max_load=int(loads[fullest]),
         limit=int(limits[fullest]),
         loads=loads,

@@ -1,8 +1,9 @@
 """Queries and servers that come and go under an online rule, with a time series of traffic and balance.
 
 A query that departs frees its server at once. A server that goes, in order or by failing, has its queries placed again
-as if they arrived anew, in the order of their numbers; each counts as a forced move. Settling (``settle_draws`` > 0)
-moves at most one more query per arrival. The last server never goes.
+as if they arrived anew, in the order of their numbers. Each counts as a forced move; those of servers that failed are
+counted as restored too, because their state comes from its durable copy and not from its server. Settling
+(``settle_draws`` > 0) moves at most one more query per arrival. The last server never goes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from whimbrel.model.errors import BadInput
 from whimbrel.placement.choosing import LEAST_COST, LEAST_SOURCE, RANDOM, Slack, choose
-from whimbrel.placement.churn import DEPART, SERVER_GOES, SERVER_JOINS, Events
+from whimbrel.placement.churn import DEPART, SERVER_FAILS, SERVER_GOES, SERVER_JOINS, Events
 from whimbrel.placement.hosting import LIVE, MOVES, SERVERS, Hosts, Network, empty_hosts, enter, leave
 from whimbrel.placement.instance import Floats, Integers, PlacementInstance
 from whimbrel.placement.query_types import merge_types
@@ -31,7 +32,9 @@ _WEIGHS = {"least-cost": LEAST_COST, "least-source": LEAST_SOURCE, "least-qt": L
 SETTLE_DRAWS = 24
 """Queries that settling looks at per arrival; more finds better moves, at a cost in proportion."""
 
-COLUMNS = ("step", "live", "servers", "traffic", "used_rate", "max_load", "settled", "forced")
+_EXACT_IN_64_BITS = 2**62
+
+COLUMNS = ("step", "live", "servers", "traffic", "used_rate", "max_load", "settled", "forced", "restored")
 
 
 class _View(NamedTuple):
@@ -67,6 +70,7 @@ class Course:
     server: Integers
     settled: int
     forced: int
+    restored: int
 
     def column(self, name: str) -> Floats:
         """One column of the series."""
@@ -98,6 +102,7 @@ def simulate(
         raise BadInput("the simulator needs queries of work 1 and servers of equal capacity: use place for others")
     if instance.queries < events.arrivals:
         raise BadInput(f"{events.arrivals} queries arrive and the instance has {instance.queries}: generate more")
+    slack = _slack_of(instance, events)
     network = Network(instance.offsets, instance.sources, instance.rates)
     most = instance.servers + events.joins
     real = _View(network, empty_hosts(network, instance.servers, most))
@@ -105,17 +110,26 @@ def simulate(
     if rule == "least-qt":
         types = _types_as_sources(instance)
         judged = _View(types, empty_hosts(types, instance.servers, most))
-    nu, alpha = instance.nu, instance.alpha
-    policy = _Policy(
-        _WEIGHS.get(rule, LEAST_COST),
-        settle_draws if rule == "settling" else 0,
-        rule == "least-qt",
-        Slack(nu.numerator, nu.denominator, alpha.numerator, alpha.denominator),
-    )
+    draws = settle_draws if rule == "settling" else 0
+    policy = _Policy(_WEIGHS.get(rule, LEAST_COST), draws, rule == "least-qt", slack)
     every = max(1, -(-events.steps // samples))
     log = _Log(events.step, events.kind, events.subject, events.steps)
-    series, forced = _run(log, real, judged, policy, every, first_state(rng))
-    return Course(series, real.hosts.where.astype(np.int64), int(real.hosts.totals[MOVES]), int(forced))
+    series = _run(log, real, judged, policy, every, first_state(rng))
+    settled, forced, restored = (int(series[-1, COLUMNS.index(name)]) for name in ("settled", "forced", "restored"))
+    return Course(series, real.hosts.where.astype(np.int64), settled, forced, restored)
+
+
+def _slack_of(instance: PlacementInstance, events: Events) -> Slack:
+    """Both slacks in whole numbers; BadInput where limits would leave the 64 bits that kernels count in."""
+    nu, alpha, most = instance.nu, instance.alpha, instance.servers + events.joins
+    largest = max(
+        events.arrivals * (nu.numerator + nu.denominator),
+        events.arrivals * alpha.denominator + alpha.numerator * most,
+        most * max(nu.denominator, alpha.denominator),
+    )
+    if largest >= _EXACT_IN_64_BITS:
+        raise BadInput(f"nu = {float(nu)} and alpha = {float(alpha)} are too large or too fine for the simulator")
+    return Slack(nu.numerator, nu.denominator, alpha.numerator, alpha.denominator)
 
 
 def _types_as_sources(instance: PlacementInstance) -> Network:
@@ -183,37 +197,38 @@ def _join(real: _View, judged: _View, policy: _Policy) -> None:
 
 
 @njit(cache=True)
-def _sample(row: Floats, step: int, forced: int, real: _View) -> None:
+def _sample(row: Floats, step: int, forced: int, restored: int, real: _View) -> None:
     hosts, used = real.hosts, 0.0
     for s in range(len(real.network.rates)):
         if hosts.readers[s] > 0:
             used += real.network.rates[s]
     row[0], row[1], row[2] = step, hosts.totals[LIVE], hosts.totals[SERVERS]
     row[3], row[4], row[5] = hosts.traffic.sum(), used, hosts.loads.max()
-    row[6], row[7] = hosts.totals[MOVES], forced
+    row[6], row[7], row[8] = hosts.totals[MOVES], forced, restored
 
 
 @njit(cache=True)
-def _run(log: _Log, real: _View, judged: _View, policy: _Policy, every: int, state: np.uint64) -> tuple[Floats, int]:
-    series = np.zeros((log.steps // every + 2, 8))
-    taken, forced = 0, 0
+def _run(log: _Log, real: _View, judged: _View, policy: _Policy, every: int, state: np.uint64) -> Floats:
+    series = np.zeros((log.steps // every + 2, 9))
+    taken, forced, restored = 0, 0, 0
     for e in range(len(log.step)):
         while log.step[e] >= (taken + 1) * every:
-            _sample(series[taken], (taken + 1) * every, forced, real)
+            _sample(series[taken], (taken + 1) * every, forced, restored, real)
             taken += 1
         state = advanced(state)
         if log.kind[e] == DEPART:
             _depart(log.subject[e], real, judged, policy)
         elif log.kind[e] == SERVER_JOINS:
             _join(real, judged, policy)
-        elif log.kind[e] == SERVER_GOES:
+        elif log.kind[e] == SERVER_GOES or log.kind[e] == SERVER_FAILS:
             gone = _server_that_goes(log.subject[e], real.hosts)
             if gone >= 0:
                 placed, state = _go(gone, real, judged, policy, state)
                 forced += placed
+                restored += placed if log.kind[e] == SERVER_FAILS else 0
         else:
             _arrive(log.subject[e], real, judged, policy, state)
             if policy.settle_draws:
                 state = settle_one(policy.settle_draws, policy.slack, real.network, real.hosts, state)
-    _sample(series[taken], log.steps, forced, real)
-    return series[: taken + 1], forced
+    _sample(series[taken], log.steps, forced, restored, real)
+    return series[: taken + 1]
