@@ -13,7 +13,7 @@ from whimbrel.model import BadInput
 pytest.importorskip("matplotlib")
 pq = pytest.importorskip("pyarrow.parquet")
 
-TINY = {"share": (0.003,), "seeds": (2,)}
+TINY = {"share": (0.01,), "seeds": (2,)}
 PANELS = {
     "placement-offline": {"beta", "sources per query", "servers", "queries"},
     "placement-online": {"beta", "sources per query", "servers", "queries"},

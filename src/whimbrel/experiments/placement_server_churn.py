@@ -13,7 +13,7 @@ from whimbrel.experiments.placement_churn import (
     churn_setting,
     course,
 )
-from whimbrel.experiments.placement_settings import SIZES, STEPS, Scale, Sizes, answer, points, value
+from whimbrel.experiments.placement_settings import SIZES, STEPS, Scale, Sizes, Verdict, answer, points, value
 
 ID = "placement-server-churn"
 CLAIM = "LeastCost stays the best rule while servers come and go (Figure 6)"
@@ -36,7 +36,7 @@ def run(data: Path | None, out: Path, sizes: Sizes = SIZES) -> dict[str, Any]:
     panels = ("beta", "sources per query", "servers", "steps between servers")
     periods = points(rows, "steps between servers")
     often, seldom = (value(rows, "steps between servers", x, "least-cost") for x in (periods[0], periods[-1]))
-    sentences = {
+    sentences: dict[str, Verdict] = {
         "LeastCost is the best of the paper's four everywhere": best_everywhere(rows, panels),
         "LeastCost is robust: servers a hundred times as restless cost it less than 25 %": often < 1.25 * seldom,
     }

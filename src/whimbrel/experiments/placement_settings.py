@@ -50,8 +50,10 @@ class Scale:
     def of(sizes: Sizes) -> Scale:
         """The scale of sizes as the command line gives them. Raises BadInput where a size is not one number in range."""
         share, seeds = (_single(sizes, name) for name in ("share", "seeds"))
-        if not 0 < share <= 1:
-            raise BadInput(f"--size share={share:g}: it must be more than 0 and at most 1")
+        if not 0.01 <= share <= 1:
+            raise BadInput(
+                f"--size share={share:g}: it must lie from 0.01, under which servers outnumber queries, to 1"
+            )
         if seeds < 1 or seeds != int(seeds):
             raise BadInput(f"--size seeds={seeds:g}: it must be a whole number of at least 1")
         return Scale(share, tuple(range(1, int(seeds) + 1)))
