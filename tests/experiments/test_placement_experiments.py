@@ -24,7 +24,12 @@ PANELS = {
 }
 
 
-@pytest.mark.parametrize("identity", PANELS)
+LONG = {"placement-query-churn", "placement-server-churn", "placement-beyond"}
+
+
+@pytest.mark.parametrize(
+    "identity", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in PANELS]
+)
 def test_an_experiment_draws_its_panels_and_judges_each_sentence(identity, tmp_path):
     found = run_experiment(identity, None, tmp_path, TINY)
     picture, rows = (Path(figure) for figure in found["figures"])
