@@ -148,5 +148,5 @@ def _print_table(results: list[dict[str, Any]], steps: int) -> None:
         )
     console = Console(highlight=False)
     console.print(table)
-    console.print("factor: traffic per rate of the sources in use; fullest: load of the fullest server")
-    console.print("per mean load; both are means over the second half. Moves count from the start.")
+    console.print("factor: traffic per rate of the sources in use; fullest: load of the fullest")
+    console.print("server per mean load. Both are means over the second half; moves are all of them.")
