@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.nexmark.scenarios import as_json_lines, foreign, generated, unwrapped, write_foreign
 
 from whimbrel.model import BadInput
-from whimbrel.nexmark.arrivals import lateness_ms, read_events, write_epochs
+from whimbrel.nexmark.arrivals import lateness_ms, of_kind, read_events, write_epochs
 from whimbrel.nexmark.events import Rules, write_files
+from whimbrel.nexmark.events.schema import TIME
 
 FOREIGN = foreign(800, seed=9)
 
@@ -93,3 +96,17 @@ def test_an_event_of_the_far_future_is_refused(tmp_path):
     (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1, "dateTime": 1436918400000000}}\n')
     with pytest.raises(BadInput, match="milliseconds since 1970"):
         read_events(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.timestamp("ns"), pa.timestamp("ms", tz="America/Boise"), TIME])
+def test_instants_in_parquet_mean_what_they_mean_in_json(tmp_path, kind):
+    bids = of_kind(read_events(write_foreign(tmp_path / "json", FOREIGN)), "bid")
+    times = bids.column("dateTime").cast(pa.timestamp("ms", tz="UTC"))
+    foreign_times = times.cast(pa.int64()) if kind == pa.int64() else times.cast(kind)
+    (tmp_path / "bid").mkdir()
+    pq.write_table(
+        bids.set_column(3, "dateTime", foreign_times).select(["dateTime", "price"]), tmp_path / "bid" / "e.parquet"
+    )
+    found = of_kind(read_events(tmp_path), "bid")
+    order = [("dateTime", "ascending"), ("price", "ascending")]
+    assert found.select(["dateTime", "price"]).sort_by(order) == bids.select(["dateTime", "price"]).sort_by(order)

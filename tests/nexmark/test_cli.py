@@ -56,6 +56,15 @@ def test_bad_input_is_one_clear_line(arguments, lesson, tmp_path, monkeypatch):
     assert lesson in str(found.exception)
 
 
+def test_bad_input_is_said_before_spark_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr("whimbrel.cli.spark_session.quiet_session", None)
+    (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1}}\n{"bid": {"price": "5"}}\n')
+    found = invoke("run", "q1", "--events", str(tmp_path), "--out", str(tmp_path / "new"))
+    assert isinstance(found.exception, BadInput) and "line 2: price is '5'" in str(found.exception)
+    found = invoke("run", "q1", "--events", str(tmp_path), "--out", str(tmp_path))
+    assert isinstance(found.exception, BadInput) and "not empty" in str(found.exception)
+
+
 def test_rescales_are_read_as_pairs():
     assert _parse_rescale(" 3:4, 6:3") == {3: 4, 6: 3}
     assert _parse_rescale("") == {}

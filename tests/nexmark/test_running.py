@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.nexmark.comparing import assert_same, from_arrow, multiset
 from tests.nexmark.scenarios import foreign, tables, write_foreign
 
 from whimbrel.model import BadInput
+from whimbrel.nexmark.events.schema import TIME
 from whimbrel.nexmark.queries import MIGRATABLE
 from whimbrel.nexmark.reference import COLUMNS, duckdb_answer, spark_answer
+from whimbrel.nexmark.results import last_rows, write_result
 from whimbrel.nexmark.running import Run, run
 from whimbrel.nexmark.settings import Settings
 
 EVENTS = foreign(1_500, seed=33)
 WINDOWS = {"window_ms": 3_000, "slide_ms": 1_000}
+CHANGES = pa.schema([("category", pa.int64()), ("average", pa.float64()), ("auctions", pa.int64())])
 
 
 def ridden(spark, tmp_path, query):
@@ -46,6 +52,26 @@ def test_q4_closes_auctions_in_event_time_while_their_bins_move(spark, tmp_path)
 @pytest.mark.parametrize("query", [query for query in MIGRATABLE if query != "q4"])
 def test_every_query_answers_as_both_oracles_while_its_bins_move(spark, tmp_path, query):
     check(spark, tmp_path, query)
+
+
+@pytest.mark.parametrize("closings", [[], [(10, 4.0, 1)], [(11, 6.0, 2), (10, 4.0, 1), (11, 5.0, 1)]])
+def test_of_a_running_answer_the_last_row_of_each_key_is_left(closings):
+    rows = [dict(zip(CHANGES.names, row, strict=True)) for row in closings]
+    table = pa.Table.from_pylist(rows, schema=CHANGES)
+    kept = last_rows(table, "category").to_pylist()
+    assert {row["category"]: row["average"] for row in kept} == {row[0]: row[1] for row in sorted(closings)}
+    assert len(kept) == len({row[0] for row in closings})
+
+
+def test_instants_of_a_result_are_microseconds_in_utc_whatever_the_year(tmp_path):
+    late = datetime(9999, 12, 31, tzinfo=timezone.utc)
+    rows = pa.table({"id": [1], "expires": pa.array([late], TIME)}).replace_schema_metadata({"spark": "its own schema"})
+    (tmp_path / "found").mkdir()
+    pq.write_table(rows, tmp_path / "found" / "part-0.parquet", use_deprecated_int96_timestamps=True)
+    assert write_result(tmp_path / "found", tmp_path / "out", "q9") == 1
+    kept = pq.read_table(tmp_path / "out")
+    assert kept.column("expires").to_pylist() == [late] and kept.schema.field("expires").type == TIME
+    assert not kept.schema.metadata, "Spark would believe it rather than the columns"
 
 
 def test_a_result_directory_with_files_is_left_alone(spark, tmp_path):

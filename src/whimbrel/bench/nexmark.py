@@ -1,6 +1,8 @@
 """``whimbrel bench nexmark-qN`` (or ``nexmark-all``): queries with Whimbrel, natively, and the ceiling, over the same epochs.
 
-Every system reads the same files in the same epochs, writes Parquet, and has its answer compared with DuckDB's.
+Every system reads the same files in the same epochs, writes Parquet, and has its answer compared with DuckDB's. Throughput
+is that of the epochs before anything moves; then Whimbrel's state goes from all slots to one slot fewer, in batches, while
+the same stream flows on.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from whimbrel.nexmark.settings import Settings as QuerySettings
+    from whimbrel.runtime.job import Job
 
 SYSTEMS = ("whimbrel", "native-rocksdb", "native-hdfs", "identity")
 WARM_UP_EPOCHS = 3
@@ -32,14 +35,22 @@ WARM_UP_EPOCHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Sizes of a run. ``window`` and ``slide`` are the query's."""
+    """Sizes of a run. ``events`` are shared out over ``epochs``; ``moving`` more of the same size follow, in which
+    Whimbrel's state moves. ``window`` and ``slide`` are the query's.
+    """
 
     events: int = 2_000_000
     epochs: int = 10
+    moving: int = 7
     slots: int = 4
     bins: int = 256
     window: str = "10 seconds"
     slide: str = "5 seconds"
+
+    @property
+    def staged_epochs(self) -> int:
+        """Those that warm up, those that are measured, and those of the migration."""
+        return WARM_UP_EPOCHS + self.epochs + self.moving
 
     def of_query(self) -> QuerySettings:
         """What the query needs; generated events are never late."""
@@ -118,49 +129,70 @@ class _Bench:
         self._stage()
 
     def _stage(self) -> None:
-        """Warm-up epochs come on top; two more end the input and let every system feel that it has ended."""
+        """Two more epochs end the input and let every system feel that it has ended."""
         import pyarrow as pa
 
         from whimbrel.nexmark.arrivals import end_of_input, write_epochs
         from whimbrel.nexmark.events.generator import chunks
         from whimbrel.nexmark.events.rules import Rules
 
-        count = self._settings.events + WARM_UP_EPOCHS * self._settings.events // self._settings.epochs
+        epochs = self._settings.staged_epochs
+        count = epochs * self._settings.events // self._settings.epochs
         slices = [part.interleaved() for part in chunks(0, count, Rules())]
         self.rows = pa.Table.from_batches(slices)
-        write_epochs(self.rows, self._staged, self._settings.epochs + WARM_UP_EPOCHS, end_of_input(), ends=2)
+        write_epochs(self.rows, self._staged, epochs, end_of_input(), ends=2)
 
     def measure(self, query: str, system: str) -> dict[str, Any]:
         """One record of one query."""
         place = self._folder / f"{query}-{system}"
-        measured = self._drain(query, system, place)
+        measured, moved = self._drain(query, system, place)
         steady = measured.after(WARM_UP_EPOCHS)
-        taken = slice(WARM_UP_EPOCHS, WARM_UP_EPOCHS + self._settings.epochs)
-        lengths = measured.duration_ms[taken]
+        lengths = measured.between(WARM_UP_EPOCHS, WARM_UP_EPOCHS + self._settings.epochs - 1)
+        first, last = moved or (1 << 60, 1 << 60)
+        phases = {"before": lengths, "during": measured.between(first, last), "after": self._after(measured, last)}
         return {
             "query": query,
             "system": system,
             "rows_per_second": round(1000 * self._settings.events / sum(lengths)) if sum(lengths) else 0,
             "epochs": len(lengths),
-            "epoch_ms": {"before": percentiles(lengths), "during": percentiles([]), "after": percentiles([])},
+            "epoch_ms": {name: percentiles(found) for name, found in phases.items()},
             "silence_ms": steady.longest_silence_ms(),
             "correct": None if system == "identity" else self._is_correct(query, place / "result"),
         }
 
-    def _drain(self, query: str, system: str, place: Path) -> Measured:
-        result, checkpoint, close = self._result(query, system, place)
+    def _after(self, measured: Measured, last: int) -> list[float]:
+        """The epochs with events that follow a migration."""
+        return measured.between(last + 1, self._settings.staged_epochs - 1)
+
+    def _drain(self, query: str, system: str, place: Path) -> tuple[Measured, tuple[int, int] | None]:
+        """All epochs, and the first and the last one of the migration where there was one."""
+        result, checkpoint, job = self._result(query, system, place)
         writer = result.writeStream.format("parquet").option("path", str(place / "result"))
         running = writer.option("checkpointLocation", checkpoint).start()
-        follower = Follower(running)
+        follower, moved = Follower(running), None
         try:
+            if job is not None and self._settings.slots > 1 and self._settings.moving:
+                moved = self._migrate(job, follower)
             running.processAllAvailable()
             follower.look()
         finally:
             running.stop()
-            close()
-        return follower.measured
+            if job is not None:
+                job.close()
+        return follower.measured, moved
 
-    def _result(self, query: str, system: str, place: Path) -> tuple[DataFrame, str, Any]:
+    def _migrate(self, job: Job, follower: Follower) -> tuple[int, int]:
+        """Posted once the measured epochs are committed; until nothing is under way."""
+        last_steady = WARM_UP_EPOCHS + self._settings.epochs - 1
+        follower.until(lambda: follower.newest >= last_steady)
+        first = follower.newest + 1
+        plan = job.plan(slots=self._settings.slots - 1, planner="even")
+        job.apply(plan, pacing="batched", size=max(1, self._settings.bins // 4))
+        follower.until(lambda: job.status().settled)
+        # What ends the input closes windows and auctions all at once, which is no cost of the migration.
+        return first, min(follower.newest, self._settings.staged_epochs - 1)
+
+    def _result(self, query: str, system: str, place: Path) -> tuple[DataFrame, str, Job | None]:
         from whimbrel.nexmark.native import native_query
         from whimbrel.nexmark.queries import migratable_query
         from whimbrel.nexmark.streams import Streams, spark_schema
@@ -172,11 +204,11 @@ class _Bench:
             slots, bins = self._settings.slots, self._settings.bins
             ours = job(self._spark, query, max_slots=slots, bins=bins, directory=place / "job")
             result = migratable_query(query, ours, streams, self._settings.of_query())
-            return result, ours.checkpoint, ours.close
+            return result, ours.checkpoint, ours
         peers.use_provider(self._spark, peers.HDFS if system == "native-hdfs" else peers.ROCKSDB, self._settings.slots)
         native = peers.identity(streams.bid) if system == "identity" else None
         result = native if native is not None else native_query(query, streams, self._settings.of_query())
-        return result, str(place / "checkpoint"), lambda: None
+        return result, str(place / "checkpoint"), None
 
     def _is_correct(self, query: str, found: Path) -> bool:
         """Equal as multisets to the reference answer, without the rows that only end the input."""

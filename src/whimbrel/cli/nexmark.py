@@ -61,7 +61,8 @@ def run(
     """Run a query over events, migrating its state live on the way."""
     from whimbrel.cli.spark_session import quiet_session
     from whimbrel.migration import Pacing
-    from whimbrel.nexmark.running import Run
+    from whimbrel.nexmark.arrivals import read_events
+    from whimbrel.nexmark.running import Run, refuse_old_results
     from whimbrel.nexmark.running import run as run_query
 
     Pacing.of(pacing, p99_ms=_milliseconds(p99))
@@ -77,10 +78,11 @@ def run(
         epochs=epochs,
         changes=changes,
     )
-    if not events.exists():
-        raise BadInput(f"{events}: there is no such file or directory")
+    # What is wrong with the input is said before Spark takes its seconds to start.
+    refuse_old_results(out)
+    rows = read_events(events)
     with quiet_session() as spark:
-        answer = run_query(spark, wanted, events, out)
+        answer = run_query(spark, wanted, rows, out)
     _print(answer, out, json)
 
 

@@ -118,12 +118,21 @@ def _read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         table = pq.read_table(path)
         known = [table.column(f.name) if f.name in table.schema.names else pa.nulls(len(table), f.type) for f in schema]
-        found = pa.table([column.cast(f.type) for column, f in zip(known, schema, strict=True)], schema=schema)
+        found = pa.table([_cast(column, f.type) for column, f in zip(known, schema, strict=True)], schema=schema)
     except _FAULTS as error:
         raise BadInput(f"{path}: {error}") from None
     if not _in_range(found.column("dateTime")):
         raise BadInput(f"{path}: an event happens before 1970 or after 2099")
     return found
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """As JSON has it: whole numbers are milliseconds since 1970, instants without a zone are in UTC."""
+    if kind == TIME and pa.types.is_integer(column.type):
+        return column.cast(pa.int64()).cast(pa.timestamp("ms", tz="UTC")).cast(kind)
+    if kind == TIME and pa.types.is_timestamp(column.type) and column.type.tz is None:
+        return column.cast(pa.timestamp("us")).cast(kind)
+    return column.cast(kind)
 
 
 def _read_json(path: Path, schema: pa.Schema) -> pa.Table:

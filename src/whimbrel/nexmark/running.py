@@ -90,12 +90,20 @@ class Run:
         return max(-(-rows // EVENTS_PER_EPOCH), max(self.turns, default=0) + _EPOCHS_AFTER_LAST)
 
 
-def run(spark: SparkSession, wanted: Run, events: Path, out: Path) -> dict[str, Any]:
-    """Runs the query and writes its result to ``out``; returns the counts of the contract."""
+def refuse_old_results(out: Path) -> None:
+    """Raises BadInput where a result would be mixed with something that is there already."""
     if out.is_file() or (out.exists() and any(out.iterdir())):
         raise BadInput(f"{out} is {'a file' if out.is_file() else 'not empty'}: name a new directory for the result")
+
+
+def run(spark: SparkSession, wanted: Run, events: Path | pa.Table, out: Path) -> dict[str, Any]:
+    """Runs the query over files, or over events that are read already, and writes its result to ``out``.
+
+    Returns the counts of the contract.
+    """
+    refuse_old_results(out)
     begun = time.monotonic()
-    rows = read_events(events)
+    rows = events if isinstance(events, pa.Table) else read_events(events)
     with tempfile.TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:
         moves = _Ride(spark, wanted, rows, Path(folder)).ride()
         written = write_result(Path(folder) / "result", out, wanted.query, wanted.changes)

@@ -21,6 +21,8 @@ _LONG_NAMES = {
     "state_bytes": "state, bytes",
     "bytes": "moved, bytes",
 }
+_PANEL_NAMES = {"spark-offline-repartition": "Spark, offline"}
+"""A panel's heading stands beside its verdict: long names have a short form there."""
 
 
 def bench_page(answer: Mapping[str, Any], machine: str) -> str:
@@ -62,7 +64,7 @@ def latency_rows(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, list[L
         keys = ("at_ms", "p50", "p99", "max")
         points = tuple((point["at_ms"] / 1000, *(point[key] for key in keys[1:])) for point in record["timeline"])
         panel = LatencyPanel(
-            name=str(record.get("pacing") or record["system"]),
+            name=_PANEL_NAMES.get(name := str(record.get("pacing") or record["system"]), name),
             points=points,
             moved=record["moved_at_ms"] / 1000,
             settled=record["settled_at_ms"] / 1000,

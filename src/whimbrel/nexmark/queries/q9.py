@@ -114,9 +114,11 @@ def _offer(context: BinsContext, offers: pa.Table) -> None:
     if not offers.num_rows:
         return
     auctions, best = context.table("open"), context.table("best")
-    terms = auctions.read(auctions.find(offers))
-    ends = terms.column("expires").cast(INSTANT).cast(pa.int64())
-    valid = pc.and_(pc.less(offers.column("at"), ends), pc.greater_equal(offers.column("price"), terms.column("least")))
+    # Many offers are for few auctions, and an auction's row is wide: each is read once.
+    places, group = np.unique(auctions.find(offers), return_inverse=True)
+    terms, row = auctions.read(places), pa.array(group)
+    ends, least = terms.column("expires").cast(INSTANT).cast(pa.int64()).take(row), terms.column("least").take(row)
+    valid = pc.and_(pc.less(offers.column("at"), ends), pc.greater_equal(offers.column("price"), least))
     offers = offers.filter(valid)
     fresh = offers.append_column("dateTime", offers.column("at").cast(INSTANT)).drop_columns(["at"])
     ids = fresh.group_by("id", use_threads=False).aggregate([])

@@ -16,13 +16,19 @@ def append_lists(table: TableView, rows: pa.RecordBatch, columns: Sequence[str])
     """Adds each row's values to the end of its id's lists."""
     if not rows.num_rows:
         return
-    fresh = pa.table(rows).group_by("id", use_threads=False).aggregate([(name, "list") for name in columns])
-    ids = fresh.select(["id"])
-    old = table.get(ids)
-    merged = {"id": ids.column("id").combine_chunks()}
+    rows = pa.table(rows)
+    ids, group = np.unique(rows.column("id").to_numpy(), return_inverse=True)
+    old = table.get(pa.table({"id": ids}))
+    before = pc.list_value_length(old.column(columns[0])).fill_null(0).to_numpy()
+    order = pa.array(np.argsort(np.concatenate([np.repeat(np.arange(len(ids)), before), group]), kind="stable"))
+    ends = np.cumsum(before + np.bincount(group, minlength=len(ids)))
+    edges = pa.array(np.concatenate([[0], ends]), pa.int32())
+    merged = {"id": pa.array(ids)}
     for name in columns:
-        pairs = zip(old.column(name).to_pylist(), fresh.column(f"{name}_list").to_pylist(), strict=True)
-        merged[name] = pa.array([(before or []) + after for before, after in pairs], old.schema.field(name).type)
+        kind = old.schema.field(name).type
+        fresh = rows.column(name).cast(kind.value_type).combine_chunks()
+        values = pa.concat_arrays([pc.list_flatten(old.column(name)), fresh]).take(order)
+        merged[name] = pa.ListArray.from_arrays(edges, values).cast(kind)
     table.put(pa.table(merged))
 
 
