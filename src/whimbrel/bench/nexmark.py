@@ -77,7 +77,7 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
     try:
         with bench_session() as spark:
-            results = _measure_all(spark, queries, chosen, settings, folder, options)
+            results = measure_all(spark, queries, chosen, settings, folder, options)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return {"bench": f"nexmark-{query}", "settings": _plain(settings), "results": with_ratios(results)}
@@ -106,7 +106,7 @@ def _plain(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
 
 
-def _measure_all(
+def measure_all(
     spark: SparkSession,
     queries: list[str],
     systems: list[str],
