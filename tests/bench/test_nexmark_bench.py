@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.bench.nexmark import Settings, measure_all
+from whimbrel.bench.nexmark import Settings, measure_all, run
+from whimbrel.bench.nexmark_timelines import run as timelines
+from whimbrel.model import BadInput
 
 
 def test_the_epochs_that_are_staged_are_those_that_warm_up_are_measured_and_see_the_migration():
     assert Settings(epochs=10, moving=7).staged_epochs == 20
+
+
+def test_what_is_not_installed_is_said_before_anything_is_measured(monkeypatch):
+    monkeypatch.setattr("whimbrel.bench.needed.find_spec", lambda module: None)
+    monkeypatch.setattr("whimbrel.bench.nexmark.bench_session", None)
+    with pytest.raises(BadInput, match=r"needs duckdb: install whimbrel\[bench\]"):
+        run({"query": "q3"})
+    monkeypatch.setattr("whimbrel.bench.nexmark_timelines.bench_session", None)
+    with pytest.raises(BadInput, match="duckdb and hdrhistogram"):
+        timelines({"query": "q3"})
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles
+from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import same_rows
 from whimbrel.bench.session import bench_session
 from whimbrel.model.durations import milliseconds
@@ -72,6 +73,7 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
         there = ", ".join(f"nexmark-{name}" for name in NATIVE)
         raise BadInput(f"there is no benchmark of the query {query!r}: use nexmark-all or one of {there}")
     chosen = wanted(options, SYSTEMS)
+    need("duckdb")
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     queries = list(NATIVE) if query == "all" else [query]
     folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import is_answer
 from whimbrel.bench.nexmark_feed import Feed, shape_of
 from whimbrel.bench.open_loop import committed_epochs, started_ms
@@ -56,6 +57,7 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """One record per pacing, and one for Spark's own way where ``peers`` asks for it."""
     query = str(options.get("query", ""))
     shape_of(query)
+    need("duckdb", "hdrh")
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     wanted = list(options.get("peers") or PACINGS)
     unknown = [name for name in wanted if name not in SYSTEMS]

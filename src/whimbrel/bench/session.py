@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 @contextmanager
 def bench_session(memory: str = "4g") -> Iterator[SparkSession]:
     """A session in which thousands of epochs stay visible."""
-    from whimbrel.runtime.batch_session import batch_session
+    from whimbrel.runtime.batch_session import batch_session, standard_error_silenced
 
-    with batch_session(memory) as spark:
+    with ExitStack() as open_things:
+        with standard_error_silenced():
+            spark = open_things.enter_context(batch_session(memory))
         # A query is stopped in the middle of an epoch, which Spark logs at length; what fails is raised, not logged.
         spark.sparkContext.setLogLevel("OFF")
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "5000")

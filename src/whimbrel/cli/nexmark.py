@@ -100,6 +100,7 @@ def check(
     """Run queries from 2 slots to 4, a random rebalance and 3, and compare each result with two batch engines."""
     from tempfile import TemporaryDirectory
 
+    from whimbrel.bench.needed import need
     from whimbrel.cli.spark_session import quiet_session
     from whimbrel.migration import Pacing
     from whimbrel.nexmark.checking import Journey
@@ -108,6 +109,7 @@ def check(
     from whimbrel.nexmark.reference import QUERIES
 
     Pacing.of(pacing, p99_ms=1.0)
+    need("duckdb")
     journey, found = Journey(pacing=pacing), []
     runs = [journey.of(query, _settings(query, window, slide, False)) for query in queries or QUERIES]
     with TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:

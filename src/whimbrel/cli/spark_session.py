@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -21,10 +20,10 @@ def quiet_session() -> Iterator[SparkSession]:
     On leaving, its queries are stopped, then the session.
     """
     use_java(os.environ)
-    from whimbrel.runtime.batch_session import batch_session
+    from whimbrel.runtime.batch_session import batch_session, standard_error_silenced
 
     with ExitStack() as open_things:
-        with _standard_error_silenced():
+        with standard_error_silenced():
             spark = open_things.enter_context(batch_session())
         spark.sparkContext.setLogLevel("OFF")
         try:
@@ -32,18 +31,3 @@ def quiet_session() -> Iterator[SparkSession]:
         finally:
             for query in spark.streams.active:
                 query.stop()
-
-
-@contextmanager
-def _standard_error_silenced() -> Iterator[None]:
-    """Spark's launcher greets on standard error, below Python; a command's own words should stand alone there."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)

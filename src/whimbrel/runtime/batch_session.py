@@ -31,3 +31,21 @@ def batch_session(memory: str = "2g") -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def standard_error_silenced() -> Iterator[None]:
+    """Spark's launcher greets on standard error, below Python; a command's own words should stand alone there.
+
+    The JVM that starts inside keeps its silence, and so do its Python workers.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
