@@ -71,7 +71,9 @@ def _expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _throughput(answer: Answer) -> str:
-    rows, reached, missed = [], [], []
+    rows: list[list[str]] = []
+    reached: list[str] = []
+    missed: list[str] = []
     for query, records in _by_query(answer).items():
         rates = _rates(records)
         ours = next((record for record in records if record["system"] == "whimbrel"), None)
@@ -141,8 +143,8 @@ def _judged(records: Records, pacing: str, fine: Callable[[float], bool]) -> tup
 
 def _experiment(answer: Answer, title: str) -> str:
     records = [dict(record) for record in answer["rows"]]
-    wanted = ("system", "pacing", "keys", "bins", "rate", "state_bytes", "bytes", "steps", "migration_s")
-    wanted += ("before_max_ms", "during_max_ms", "times_steady", "p50", "p99", "max", "memory_most_bytes")
+    wanted = ["system", "pacing", "keys", "bins", "rate", "state_bytes", "bytes", "steps", "migration_s"]
+    wanted += ["before_max_ms", "during_max_ms", "times_steady", "p50", "p99", "max", "memory_most_bytes"]
     names = [name for name in wanted if any(record.get(name) is not None for record in records)]
     heads = [name.replace("_", " ") for name in names]
     rows = [[_cell(name, record.get(name)) for name in names] for record in records]
