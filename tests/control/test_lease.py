@@ -35,7 +35,7 @@ def test_a_silent_holder_loses_its_lease_and_is_stale_from_then_on():
     store, clock = MemoryStore(), Clock()
     held = lease.acquire(store, "job", ELSEWHERE, clock)
     clock.ms += int(lease.EXPIRES_SECONDS * 1000) + 1
-    store.replace(f"{lease.FOLDER}/0000000001.beat", b"1000000")
+    lease._write_beat(store, 1, 1_000_000)
     newer = lease.acquire(store, "job", HERE, clock)
     lease.check_fence(store, newer.generation)
     with pytest.raises(StaleDriver, match="generation 2 has taken over"):

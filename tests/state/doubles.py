@@ -1,47 +1,9 @@
-"""A backend in memory that loses what was not committed, and the small tables that the tests share."""
+"""The small tables that the tests of the state share."""
 
 import numpy as np
 import pyarrow as pa
 
 from whimbrel.state.hashing import hash_keys
-
-
-class MemoryBackend:
-    """A map with transactions: ``keep`` commits what was written since, ``lose`` drops it."""
-
-    def __init__(self):
-        self.kept, self.now, self.largest, self.calls = {}, {}, 0, 0
-
-    def get_head(self):
-        return self.get("head")
-
-    def put_head(self, data):
-        self.calls += 1
-        self.now["head"] = data
-
-    def get(self, key):
-        self.calls += 1
-        return self.now.get(key)
-
-    def put(self, key, data):
-        assert isinstance(key, int) and isinstance(data, bytes)
-        self.calls += 1
-        self.largest = max(self.largest, len(data))
-        self.now[key] = data
-
-    def remove(self, key):
-        self.calls += 1
-        self.now.pop(key, None)
-
-    def items(self):
-        return iter([(key, data) for key, data in self.now.items() if key != "head"])
-
-    def keep(self):
-        self.kept = dict(self.now)
-
-    def lose(self):
-        self.now = dict(self.kept)
-
 
 KEY = pa.schema([("k", pa.int64())])
 VALUE = pa.schema([("n", pa.int64()), ("s", pa.string())])

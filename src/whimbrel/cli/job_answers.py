@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from whimbrel.control.board import Status
-    from whimbrel.runtime.audit import AuditReport
+    from whimbrel.runtime.audit_report import AuditReport
 
 HISTORY_COLUMNS = ("no", "when (UTC)", "what", "planner", "pacing", "bytes planned", "steps", "ended", "note")
 RECORDS = {"PlanPosted": "plan", "Paused": "pause", "Resumed": "resume", "Cancelled": "cancel"}
@@ -97,7 +97,8 @@ def print_audit(report: AuditReport) -> None:
         "bins": f"{report.bins:,} with exactly one owner",
         "owners": "ok" if report.owners_ok else "FAILED",
         "digests": "ok" if report.digest_ok else "FAILED",
-        "rows": f"{report.rows:,} ({operators})" if operators else "0",
+        "epoch": f"{report.epoch}, the newest committed one",
+        "rows": f"{report.rows:,} of {report.rows_in:,} taken in ({operators})" if operators else "0",
         "travelling": f"{report.travelling} moves",
     }
     print_pairs(facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from whimbrel.control.log import ControlLog
 from whimbrel.control.seal import Seal
 from whimbrel.control.stores import Store
+from whimbrel.state.frames import open_frame, seal_frame
 
 ROWS_MARK = "control/last-epoch-with-rows"
 _EPOCHS_AFTER_ROWS = 2
@@ -22,10 +23,10 @@ def is_under_way(store: Store, newest: Seal) -> bool:
 
 def mark_rows(store: Store, epoch: int) -> None:
     """Remember that this epoch had rows."""
-    store.replace(ROWS_MARK, str(epoch).encode())
+    store.replace(ROWS_MARK, seal_frame("mark", str(epoch).encode()))
 
 
 def epochs_after_rows(store: Store, newest: Seal) -> bool:
     """Whether the epochs that follow the last rows are still owed."""
-    mark = store.get(ROWS_MARK)
-    return mark is not None and newest.epoch < int(mark) + _EPOCHS_AFTER_ROWS
+    data = store.get(ROWS_MARK)
+    return data is not None and newest.epoch < int(open_frame("mark", data, ROWS_MARK)) + _EPOCHS_AFTER_ROWS

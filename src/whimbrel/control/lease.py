@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ FOLDER = "control/lease"
 BEAT_SECONDS = 2.0
 EXPIRES_SECONDS = 15.0
 """A holder that has not renewed for this long is taken for dead."""
+_LOOKS, _LOOK_SECONDS = 5, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Lease:
         if self._stopped.is_set():
             return
         self._stopped.set()
-        self._store.replace(f"{FOLDER}/{self.generation:010d}.end", b"")
+        self._store.replace(f"{FOLDER}/{self.generation:010d}.end", seal_frame("end", b""))
 
     def _renew(self) -> None:
         while not self._stopped.wait(BEAT_SECONDS):
@@ -88,19 +90,19 @@ class Lease:
                 self._beat()
 
     def _beat(self) -> None:
-        self._store.replace(f"{FOLDER}/{self.generation:010d}.beat", str(self._clock_ms()).encode())
+        _write_beat(self._store, self.generation, self._clock_ms())
 
 
 def acquire(store: Store, directory: str, here: Holder, clock_ms: Callable[[], int]) -> Lease:
     """Take the job's lease; JobInUse where another driver holds it and may still be alive."""
     newest = newest_generation(store)
     if newest and not _is_over(store, newest, here, clock_ms()):
-        holder = _holder(store, newest)
+        holder, _ = _claim(store, newest)
         raise JobInUse(
             f"{directory} is in use by the driver with process {holder.pid} on {holder.host}; "
             f"stop that query, or wait {EXPIRES_SECONDS:.0f} seconds after it died"
         )
-    claim = seal_frame("lease", json.dumps(asdict(here)).encode())
+    claim = seal_frame("lease", json.dumps(asdict(here) | {"taken_at_ms": clock_ms()}).encode())
     if not store.put_if_absent(_claim_name(newest + 1), claim):
         raise JobInUse(f"{directory} was taken by another driver at this very moment; try again")
     return Lease(store, newest + 1, clock_ms)
@@ -132,15 +134,45 @@ def _claim_name(generation: int) -> str:
     return f"{FOLDER}/{generation:010d}.lease"
 
 
-def _holder(store: Store, generation: int) -> Holder:
+def check_newest(store: Store) -> None:
+    """Raise Damaged where the newest claim or its heartbeat is not whole."""
+    newest = newest_generation(store)
+    if newest:
+        _claim(store, newest)
+        _last_sign_ms(store, newest)
+
+
+def _claim(store: Store, generation: int) -> tuple[Holder, int]:
+    """Who claimed the generation, and when."""
     name = _claim_name(generation)
-    return Holder(**json.loads(open_frame("lease", store.get(name) or b"", name)))
+    fields = json.loads(open_frame("lease", store.get(name) or b"", name))
+    taken_at_ms = int(fields.pop("taken_at_ms"))
+    return Holder(**fields), taken_at_ms
 
 
 def _is_over(store: Store, generation: int, here: Holder, now_ms: int) -> bool:
     if store.get(f"{FOLDER}/{generation:010d}.end") is not None:
         return True
-    if _holder(store, generation).is_surely_dead(here):
+    if _claim(store, generation)[0].is_surely_dead(here):
         return True
-    beat = store.get(f"{FOLDER}/{generation:010d}.beat")
-    return beat is not None and now_ms - int(beat) > EXPIRES_SECONDS * 1000
+    return now_ms - _last_sign_ms(store, generation) > EXPIRES_SECONDS * 1000
+
+
+def _last_sign_ms(store: Store, generation: int) -> int:
+    """The last heartbeat; the claim itself where its holder died before the first one."""
+    name = _beat_name(generation)
+    for _ in range(_LOOKS):
+        beat = store.get(name)
+        if beat is not None:
+            return int(open_frame("beat", beat, name))
+        # Some file systems replace an object by removing it first: one look may fall in between.
+        time.sleep(_LOOK_SECONDS)
+    return _claim(store, generation)[1]
+
+
+def _write_beat(store: Store, generation: int, now_ms: int) -> None:
+    store.replace(_beat_name(generation), seal_frame("beat", str(now_ms).encode()))
+
+
+def _beat_name(generation: int) -> str:
+    return f"{FOLDER}/{generation:010d}.beat"

@@ -1,11 +1,12 @@
 """What every slot measured in every epoch: rows, time and state per bin, small enough to be always on.
 
-One Arrow file per operator, slot and epoch, written without a promise: statistics may be lost, never the state.
+One framed Arrow stream per operator, slot and epoch, written without a promise: statistics may be lost, never the state.
 The last ``EPOCHS_KEPT`` epochs stay.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,8 +19,11 @@ import pyarrow as pa
 from whimbrel.control.seals import SealBook
 from whimbrel.control.stores import Store
 from whimbrel.migration import EpochFact
+from whimbrel.model.errors import Damaged
+from whimbrel.state.frames import open_frame, seal_frame
 
 EPOCHS_KEPT = 256
+_KIND = "statistics"
 _FACT_EPOCHS = 12
 _INTEGERS = ("epoch", "slot", "began_at_ms", "ended_at_ms", "rows", "bytes_in", "bytes_out", "bins_in", "bins_out")
 
@@ -53,17 +57,17 @@ def write(store: Store, operator: str, found: SlotStatistics) -> None:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-    store.replace(_name(operator, found.epoch, found.slot), sink.getvalue())
+    store.replace(_name(operator, found.epoch, found.slot), seal_frame(_KIND, sink.getvalue()))
     store.remove(_name(operator, found.epoch - EPOCHS_KEPT, found.slot))
 
 
 def read(store: Store, operator: str, since_epoch: int = 0) -> Iterator[SlotStatistics]:
-    """The kept statistics of one operator from an epoch on, by epoch and slot."""
+    """The kept statistics of one operator from an epoch on, by epoch and slot. What is damaged counts as lost."""
     for name in store.names(f"stats/{operator}"):
-        if name.endswith(".arrow") and int(name[:10]) >= since_epoch:
+        if name.endswith(".stats") and int(name[:10]) >= since_epoch:
             data = store.get(f"stats/{operator}/{name}")
-            if data:
-                yield _decode(data)
+            with contextlib.suppress(Damaged):
+                yield _decode(open_frame(_KIND, data or b"", name))
 
 
 def _decode(data: bytes) -> SlotStatistics:
@@ -76,7 +80,7 @@ def _decode(data: bytes) -> SlotStatistics:
 
 
 def _name(operator: str, epoch: int, slot: int) -> str:
-    return f"stats/{operator}/{epoch:010d}-{slot:04d}.arrow"
+    return f"stats/{operator}/{epoch:010d}-{slot:04d}.stats"
 
 
 def recent_facts(store: Store, seals: SealBook, epoch: int) -> list[EpochFact]:

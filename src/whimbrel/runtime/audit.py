@@ -1,14 +1,14 @@
 """The audit: Spark's own committed state, read by Spark's own state reader, must add up.
 
-Every slot's values are opened on the workers as a restart would open them (frames, digests, chain), and the
-driver compares owners: each bin exactly once under the stamp that the newest seal says.
+Every slot's values are opened on the workers as a restart would open them (frames, digests, chain), and the driver
+compares: each bin in exactly one slot under the stamp that the seal says; as many rows accounted to bins, which move, as
+slots have taken in, which do not; the job's control objects whole and telling one story. All of it as of the newest
+epoch that Spark has committed, so a running query may be audited at any time.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,9 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from whimbrel.control.board import Board
+from whimbrel.control.checking import control_faults, transfer_faults
 from whimbrel.model.errors import BadInput, WhimbrelError
+from whimbrel.runtime.audit_report import AuditReport, Finding, judge
 from whimbrel.runtime.backend import HEAD_KEY, VALUES
-from whimbrel.runtime.opening import open_slot
+from whimbrel.runtime.committed import committed_epoch, committed_seal
+from whimbrel.runtime.opening import ROWS_NOTE, open_slot
 
 _FOUND = pa.schema(
     [
@@ -33,60 +36,21 @@ _FOUND = pa.schema(
 _FOUND_DDL = "operator string, slot int, bin long, stamp long, rows long, fault string"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReport:
-    """What the audit found. ``bins`` counts those with exactly one owner in every operator; ``rows`` all accepted."""
-
-    bins: int
-    owners_ok: bool
-    rows: int
-    digest_ok: bool
-    operators: dict[str, int]
-    travelling: int
-    faults: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every proof held."""
-        return self.owners_ok and self.digest_ok
-
-    def as_dict(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return asdict(self) | {"ok": self.ok}
-
-
 def audit(spark: SparkSession, board: Board, checkpoint: str) -> AuditReport:
     """Audit the newest committed epoch. BadInput where nothing was committed yet."""
-    found = _read(spark, board, checkpoint)
-    seal = board.newest()
-    if seal is None:
-        raise BadInput(f"{board.directory} has no sealed epoch yet: start its query first")
-    allowed = [board.seals.assignment(seal.assignment), board.seals.assignment(seal.next_assignment)]
-    faults = [f"{row['operator']} slot {row['slot']}: {row['fault']}" for row in found if row["fault"]]
-    rows: Counter[str] = Counter()
-    owners: Counter[tuple[str, int]] = Counter()
-    for row in found:
-        if row["bin"] is not None and any(
-            m.assignment.owner[row["bin"]] == row["slot"] and m.stamp[row["bin"]] == row["stamp"] for m in allowed[:1]
-        ):
-            owners[row["operator"], row["bin"]] += 1
-            rows[row["operator"]] += row["rows"]
-    names = sorted({row["operator"] for row in found if row["operator"]})
-    complaints = [
-        f"operator {name}: bin {b} has {owners[name, b]} owners"
-        for name in names
-        for b in range(board.settings.bins)
-        if owners[name, b] != 1
-    ]
-    return AuditReport(
-        bins=sum(all(owners[name, b] == 1 for name in names) for b in range(board.settings.bins)),
-        owners_ok=not complaints and bool(names),
-        rows=sum(rows.values()),
-        digest_ok=not faults,
-        operators=dict(rows),
-        travelling=len(seal.leaving.moves) + len(seal.arriving.moves) + len(seal.releasing.moves),
-        faults=tuple(faults + complaints[:10]),
-    )
+    seal = committed_seal(board, checkpoint)
+    faults = control_faults(board, seal)
+    try:
+        stamped = board.seals.assignment(seal.assignment)
+        operators = board.operators()
+    except WhimbrelError:
+        return AuditReport.unreadable(seal, faults)
+    found = list(_read(spark, operators, checkpoint, seal.epoch))
+    missing = transfer_faults(board, seal, sorted({f.operator for f in found if f.operator}))
+    if committed_epoch(checkpoint) == seal.epoch:
+        # Once the next epoch is committed what was under way has arrived, and its transfers may be gone.
+        faults += missing
+    return judge(found, seal, stamped, faults)
 
 
 def stateful_operators(spark: SparkSession, checkpoint: str) -> list[int]:
@@ -100,18 +64,26 @@ def stateful_operators(spark: SparkSession, checkpoint: str) -> list[int]:
     return sorted({int(row["operatorId"]) for row in metadata if "transformWithState" in row["operatorName"]})
 
 
-def _read(spark: SparkSession, board: Board, checkpoint: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for operator in stateful_operators(spark, checkpoint):
-        values = slot_values(spark, checkpoint, operator)
-        checked = values.groupBy("partition").applyInArrow(_verifier(board.operators()), _FOUND_DDL)
-        found += [row.asDict() for row in checked.collect()]
-    return found
+def _read(spark: SparkSession, operators: Mapping[str, Any], checkpoint: str, epoch: int) -> Iterator[Finding]:
+    for number in stateful_operators(spark, checkpoint):
+        try:
+            values = slot_values(spark, checkpoint, number, epoch)
+            checked = values.groupBy("partition").applyInArrow(_verifier(operators), _FOUND_DDL)
+            yield from [Finding(**row.asDict()) for row in checked.collect()]
+        except Exception as error:
+            # Spark checks its own files; what it refuses to read is damaged, and that is an answer, not a crash.
+            yield Finding(fault=f"Spark cannot read the state of its operator {number}: {_first_cause(error)}")
 
 
-def slot_values(spark: SparkSession, checkpoint: str, operator: int) -> DataFrame:
-    """The head (key null), the journal and the pages of every slot of one operator: partition, key, bytes."""
-    options = {"operatorId": operator, "stateVarName": VALUES, "path": checkpoint}
+def _first_cause(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return (causes or lines or [type(error).__name__])[-1 if causes else 0][:400]
+
+
+def slot_values(spark: SparkSession, checkpoint: str, operator: int, epoch: int) -> DataFrame:
+    """The head (key null), the journal and the pages of every slot of one operator as of an epoch: partition, key, bytes."""
+    options = {"operatorId": operator, "stateVarName": VALUES, "batchId": epoch, "path": checkpoint}
     values = spark.read.format("statestore").options(**options).load()
     key = fn.col("user_map_key.key")
     return values.select(
@@ -121,24 +93,28 @@ def slot_values(spark: SparkSession, checkpoint: str, operator: int) -> DataFram
     )
 
 
-def _verifier(operators: dict[str, Any]) -> Any:
+def _verifier(operators: Mapping[str, Any]) -> Any:
     def verify(values: pa.Table) -> pa.Table:
         slot = values.column("partition")[0].as_py()
         pairs = list(zip(values.column("key").to_pylist(), values.column("bytes").to_pylist(), strict=True))
-        return pa.Table.from_pylist(list(_verdicts(slot, pairs, operators)), schema=_FOUND)
+        return pa.Table.from_pylist([_as_row(each) for each in verdicts(slot, pairs, operators)], schema=_FOUND)
 
     return verify
 
 
-def _verdicts(slot: int, pairs: list[tuple[int | None, bytes]], operators: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _as_row(found: Finding) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in _FOUND.names}
+
+
+def verdicts(slot: int, pairs: list[tuple[int | None, bytes]], operators: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the values of one slot say: its faults, or its rows taken in and its bins."""
     head = next((value for key, value in pairs if key is None), None)
+    log = {k: v for k, v in pairs if k is not None}
     try:
-        operator, ledger = open_slot(
-            head, {k: v for k, v in pairs if k is not None}, operators, f"the state of slot {slot}"
-        )
+        operator, ledger = open_slot(head, log, operators, f"the state of slot {slot}")
     except WhimbrelError as error:
-        yield {"slot": slot, "fault": str(error)}
+        yield Finding(slot=slot, fault=str(error))
         return
-    yield {"operator": operator, "slot": slot}
+    yield Finding(operator=operator, slot=slot, rows=int(ledger.notes.get(ROWS_NOTE, 0)))
     for b, stamp in ledger.owned.items():
-        yield {"operator": operator, "slot": slot, "bin": b, "stamp": stamp, "rows": ledger.rows_of(b)}
+        yield Finding(operator=operator, slot=slot, bin=b, stamp=stamp, rows=ledger.rows_of(b))

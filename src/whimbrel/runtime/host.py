@@ -24,7 +24,7 @@ from whimbrel.runtime.backend import StateStoreBackend
 from whimbrel.runtime.copies import copy_folder
 from whimbrel.runtime.frames_out import to_frame
 from whimbrel.runtime.inbox import Inbox, read_inbox
-from whimbrel.runtime.opening import OPERATOR_NOTE
+from whimbrel.runtime.opening import claim_slot
 from whimbrel.runtime.operator import Operator, SlotCall
 from whimbrel.runtime.place import JobPlace, now_ms
 from whimbrel.runtime.residence import Residence, Traffic
@@ -87,9 +87,10 @@ class _SlotEpoch:
         return run_epoch(self._open_ledger, lambda ledger: self._work(inbox, ledger, times))
 
     def _work(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues) -> list[pa.RecordBatch]:
+        where = f"slot {self.slot} of {self.place.directory}"
+        claim_slot(ledger.notes, self.operator.name, int(inbox.rows_per_bin.sum()), where)
         residence = self._residence(ledger)
         arrived = residence.settle()
-        ledger.notes[OPERATOR_NOTE] = self.operator.name
         ledger.add_rows(inbox.bins, inbox.rows_per_bin)
         emitted = self._apply(inbox, ledger, times, residence)
         faults.reached(ROWS_APPLIED, self.task.epoch)

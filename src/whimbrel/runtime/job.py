@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from whimbrel.runtime.audit import AuditReport
+    from whimbrel.runtime.audit_report import AuditReport
     from whimbrel.runtime.listener import Reports
     from whimbrel.runtime.operator import Operator
 

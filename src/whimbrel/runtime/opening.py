@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from whimbrel.model.errors import Damaged
+from whimbrel.model.errors import Damaged, JobMismatch
 from whimbrel.state.head import open_head
 from whimbrel.state.ledger import SlotLedger, TableSpec
 
 OPERATOR_NOTE = "operator"
 """The note under which a slot's head remembers whose state it is."""
+ROWS_NOTE = "rows_in"
+"""The note under which a slot's head counts the rows that this slot has taken in. It stays when bins move."""
 
 Values = Mapping[int, bytes]
 
@@ -70,6 +72,18 @@ def open_slot(
             f"{where} belongs to an operator {operator!r} that the job does not know; restore the control folder"
         )
     return operator, SlotLedger.open(_ReadOnly(head, values), tables_of(operators[operator]), facts.bits)
+
+
+def claim_slot(notes: dict[str, Any], operator: str, rows: int, where: str) -> None:
+    """Note whose state this is and that it takes in ``rows`` more. JobMismatch where it is another operator's."""
+    was = notes.get(OPERATOR_NOTE, operator)
+    if was != operator:
+        raise JobMismatch(
+            f"{where} holds the state of operator {was!r}, and operator {operator!r} runs on it now: an operator keeps its "
+            f"name and its place in the query; restore name={was!r}, or start a new job directory"
+        )
+    notes[OPERATOR_NOTE] = operator
+    notes[ROWS_NOTE] = int(notes.get(ROWS_NOTE, 0)) + rows
 
 
 def _to_text(schema: pa.Schema) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.audit import slot_values, stateful_operators
+from whimbrel.runtime.committed import committed_epoch, committed_seal
 from whimbrel.runtime.opening import OPERATOR_NOTE, open_slot
 from whimbrel.runtime.operator import LATE_ROWS
 from whimbrel.state.head import open_head
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 
 
 def read_table(spark: SparkSession, board: Board, checkpoint: str, operator: str, table: str) -> pa.Table:
-    """All rows of one table of one operator, keys then values, from every slot. Gathers them on the driver."""
+    """All rows of one table of one operator as of the newest committed epoch, keys then values. Gathers them on the driver.
+
+    What a slot holds besides its own bins, for an install elsewhere, is left out.
+    """
     from pyspark.sql import functions as fn
 
     parts = []
+    seal = committed_seal(board, checkpoint)
+    owners = board.seals.assignment(seal.assignment).assignment
     for number in stateful_operators(spark, checkpoint):
-        values = slot_values(spark, checkpoint, number)
+        values = slot_values(spark, checkpoint, number, seal.epoch)
         for row in values.select("partition").distinct().collect():
             pairs: list[Any] = values.where(fn.col("partition") == row["partition"]).select("key", "bytes").collect()
             head = next((bytes(p["bytes"]) for p in pairs if p["key"] is None), None)
@@ -33,7 +39,7 @@ def read_table(spark: SparkSession, board: Board, checkpoint: str, operator: str
             owner, ledger = open_slot(head, log, board.operators(), f"the state of slot {row['partition']}")
             if owner == operator:
                 found = ledger.table(table)
-                parts.append(pa.Table.from_batches([found.read(found.scan(current_bins(board, row["partition"])))]))
+                parts.append(pa.Table.from_batches([found.read(found.scan(owners.bins_of(row["partition"])))]))
     if not parts:
         raise BadInput(f"{checkpoint} holds no table {table!r} of an operator {operator!r}")
     return pa.concat_tables(parts)
@@ -44,14 +50,9 @@ def late_rows(spark: SparkSession, board: Board, checkpoint: str) -> dict[str, i
     from pyspark.sql import functions as fn
 
     found: Counter[str] = Counter()
+    epoch = committed_epoch(checkpoint)
     for number in stateful_operators(spark, checkpoint):
-        for row in slot_values(spark, checkpoint, number).where(fn.col("key").isNull()).collect():
+        for row in slot_values(spark, checkpoint, number, epoch).where(fn.col("key").isNull()).collect():
             notes = open_head(bytes(row["bytes"]), f"the head of slot {row['partition']}").notes
             found[str(notes.get(OPERATOR_NOTE, ""))] += int(notes.get(LATE_ROWS, 0))
     return dict(found)
-
-
-def current_bins(board: Board, slot: int) -> list[int]:
-    """The bins that a slot owns in the newest sealed epoch; what it holds besides is kept for an install elsewhere."""
-    seal = board.newest()
-    return [] if seal is None else list(board.seals.assignment(seal.assignment).assignment.bins_of(slot))

@@ -1,0 +1,30 @@
+"""The newest epoch that Spark has committed: the only one whose state may be read while the query goes on.
+
+The newest seal is no substitute. It may belong to an epoch that is still running, or to one that was interrupted.
+"""
+
+from __future__ import annotations
+
+from whimbrel.control.board import Board
+from whimbrel.control.seal import Seal
+from whimbrel.control.stores import open_store
+from whimbrel.model.errors import BadInput, Damaged
+
+
+def committed_seal(board: Board, checkpoint: str) -> Seal:
+    """The seal of the newest epoch in Spark's commit log; BadInput where nothing was committed yet."""
+    epoch = committed_epoch(checkpoint)
+    seal = board.seals.read(epoch)
+    if seal is None:
+        raise Damaged(
+            f"{board.directory}: epoch {epoch} is committed and has no seal; restore the control folder of the job"
+        )
+    return seal
+
+
+def committed_epoch(checkpoint: str) -> int:
+    """The newest epoch in Spark's commit log; BadInput where there is none."""
+    epochs = [int(name) for name in open_store(checkpoint).names("commits") if name.isdigit()]
+    if not epochs:
+        raise BadInput(f"{checkpoint} has no committed epoch yet: start its query and let one epoch end")
+    return max(epochs)
