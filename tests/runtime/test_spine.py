@@ -12,6 +12,7 @@ from whimbrel.bench.epochs import Follower
 from whimbrel.bench.streams import KeyStream
 from whimbrel.migration import NAMES
 from whimbrel.model import Assignment, BadInput, JobInUse, JobMismatch
+from whimbrel.runtime.opening import claim_slot
 from whimbrel.runtime.reading import read_table
 from whimbrel.runtime.tokens import murmur3_int, slot_tokens
 
@@ -182,9 +183,9 @@ def test_a_fold_in_plain_python_counts_exactly_across_moves(spark, tmp_path):
 def test_a_fold_that_raises_names_key_bin_and_epoch_and_changes_nothing(spark, tmp_path):
     stream = KeyStream(60, 200)
 
-    def run(fold, epochs):
+    def run(fold, epochs, **settings):
         job = open_job(spark, tmp_path)
-        result = job.state_machine(stream.read(spark), "key", fold, "key long, n long")
+        result = job.state_machine(stream.read(spark), "key", fold, "key long, n long", **settings)
         follower = Follower(job.writer(result).format("noop").start())
         try:
             follower.epochs(epochs)
@@ -205,6 +206,10 @@ def test_a_fold_that_raises_names_key_bin_and_epoch_and_changes_nothing(spark, t
         run(lambda state, rows: (1, 2), 1)
     with pytest.raises(Exception, match="no int64 for the state column 'n'"):
         run(lambda state, rows: "many", 1)
+    with pytest.raises(
+        Exception, match="holds the state of operator 'state_machine', and operator 'renamed' runs on it"
+    ):
+        run(add, 1, name="renamed")
     job = run(add, 1)
     table = read_table(spark, job.board, job.checkpoint, "state_machine", "keys")
     found = dict(zip(table.column("key").to_pylist(), table.column("n").to_pylist()))
@@ -220,6 +225,26 @@ def test_what_is_fixed_cannot_change_on_a_restart(spark, tmp_path):
         open_job(spark, tmp_path, max_slots=8)
     with pytest.raises(JobMismatch, match="operator 'aggregate'"):
         job.aggregate(KeyStream(10, 10, kind="string").read(spark), "key", n=wb.count())
+
+
+def test_two_operators_of_one_name_are_refused(spark, tmp_path):
+    job = open_job(spark, tmp_path)
+    stream = KeyStream(10, 10).read(spark)
+    job.aggregate(stream, "key", n=wb.count())
+    with pytest.raises(BadInput, match="an operator 'aggregate' already: give the second one a name of its own"):
+        job.aggregate(stream, "key", n=wb.count())
+    job.aggregate(stream, "key", name="second", n=wb.count())
+    open_job(spark, tmp_path).aggregate(stream, "key", n=wb.count())
+
+
+def test_a_slot_is_claimed_by_one_operator_for_good():
+    notes = {}
+    claim_slot(notes, "counts", 5, "slot 3 of here")
+    claim_slot(notes, "counts", 2, "slot 3 of here")
+    assert notes == {"operator": "counts", "rows_in": 7}
+    with pytest.raises(JobMismatch, match="slot 3 of here holds the state of operator 'counts'.*restore name='counts'"):
+        claim_slot(notes, "tallies", 1, "slot 3 of here")
+    assert notes == {"operator": "counts", "rows_in": 7}
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,23 @@ def test_golden_values_never_change():
         "struct": pa.array([{"a": 1, "b": "x"}]),
         "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
         "date": pa.array([dt.date(2026, 1, 2)]),
+        "timestamp": pa.array([dt.datetime(2026, 1, 2, 3, 4, 5, 678901)], pa.timestamp("us", tz="UTC")),
+        "local timestamp": pa.array([dt.datetime(2026, 1, 2, 3, 4, 5, 678901)], pa.timestamp("us")),
+        "interval": pa.array([dt.timedelta(seconds=1)], pa.duration("us")),
+        "boolean": pa.array([True]),
+        "empty text": pa.array([""]),
+        "structs": pa.array([[{"a": 1, "b": None}]], pa.list_(pa.struct([("a", pa.int32()), ("b", pa.string())]))),
     }
     found = {name: tuple(f"{half:016x}" for half in one(column)[0]) for name, column in columns.items()}
     assert found == EXPECTED
+    assert [f"{int(h[0]):016x}" for h in halves(hash_keys([pa.array(["a"]), pa.array([1])]))] == TWO_COLUMNS
 
+
+def halves(hashes):
+    return hashes.first, hashes.second
+
+
+TWO_COLUMNS = ["e4dfbb9248097b2d", "ead3d917b943ec99"]
 
 EXPECTED = {
     "int": ("910a2dec89025cc1", "eff403784106123e"),
@@ -81,6 +94,12 @@ EXPECTED = {
     "struct": ("40b1a104ce02ee81", "439240a469119c4e"),
     "map": ("0e564da2e71f377c", "f0b41e878929a7a2"),
     "date": ("91eed16d69cefb4e", "d88acb1c603dc1c0"),
+    "timestamp": ("67ec4a27755f00ce", "edcab5fae507a204"),
+    "local timestamp": ("67ec4a27755f00ce", "edcab5fae507a204"),
+    "interval": ("680d1cce9cff45e7", "b29a206f31fc0338"),
+    "boolean": ("910a2dec89025cc1", "eff403784106123e"),
+    "empty text": ("906b5dfa4b6de80a", "460908c466aa4557"),
+    "structs": ("ad5058b19da3a5e7", "9c5847358a05a70e"),
 }
 
 

@@ -18,6 +18,7 @@ BENCHES = {
     "wordcount": "whimbrel.bench.wordcount",
     "rescale": "whimbrel.bench.rescale",
     "held": "whimbrel.bench.held",
+    "endurance": "whimbrel.bench.endurance",
     "bins": "whimbrel.bench.bins",
     "operators": "whimbrel.bench.operators",
     "planner": "whimbrel.bench.planner",

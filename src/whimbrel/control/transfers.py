@@ -35,7 +35,8 @@ def get_transfer(store: Store, operator: str, step: int, source: int, target: in
     if len(found) > 1:
         raise ReplayDiffers(
             f"{where}: two runs of one epoch exported different bytes for operator {operator!r}; "
-            "its function is not deterministic: make it a function of its rows and state only"
+            "its function is not deterministic: make it a function of its rows and state only, keep the file that was "
+            f"written last of {' and '.join(found)}, remove the other, and restart the query"
         )
     name = f"{folder}/{found[0]}"
     data = store.get(name) or b""

@@ -17,6 +17,7 @@ from whimbrel.control.stores import open_store
 from whimbrel.control.waiting import wait_until_settled
 from whimbrel.migration import Pacing
 from whimbrel.model.durations import milliseconds
+from whimbrel.model.errors import BadInput
 from whimbrel.model.plan import Plan
 from whimbrel.runtime.job_operators import JobOperators
 from whimbrel.runtime.place import JobPlace, now_ms
@@ -68,6 +69,7 @@ class Job(JobOperators):
         self.directory = directory
         self.settings = settings
         self.board = Board(directory, now_ms)
+        self._installed_in: dict[str, int] = {}
 
     # -- the query ------------------------------------------------------------------------------------------------
 
@@ -89,6 +91,7 @@ class Job(JobOperators):
         prepare_session(self._spark, self.settings.max_slots)
         description = operator.describe() | {"schemas": describe_tables(operator.tables())}
         fix_operator(self.board.store, operator.name, description, self.directory)
+        self._name_once(operator.name)
         place = JobPlace(self.directory, self.settings, held.generation)
         return install(self._spark, place, operator, inputs, output_mode)
 
@@ -180,6 +183,17 @@ class Job(JobOperators):
         if held is not None:
             held.release()
         forget_copies(self.directory)
+
+    def _name_once(self, name: str) -> None:
+        """Two operators of one name would share transfers and copies; the same one again after a run is a restart."""
+        newest = self.board.newest()
+        epoch = -1 if newest is None else newest.epoch
+        if self._installed_in.get(name) == epoch:
+            raise BadInput(
+                f"this job has an operator {name!r} already: give the second one a name of its own (name='...'), or, to "
+                "build the query anew, open the job again with whimbrel.job()"
+            )
+        self._installed_in[name] = epoch
 
     def _session_zone(self) -> str:
         return str(self._spark.conf.get("spark.sql.session.timeZone"))
