@@ -55,10 +55,6 @@ KINDS = {
     "control/seals": lambda folder: Board(str(folder)).newest(),
     "control/assignments": lambda folder: Board(str(folder)).assignment(),
     "control/lease/0000000002.lease": lambda folder: Board(str(folder)).status(),
-    "control/lease/0000000002.beat": lambda folder: Board(str(folder)).status(),
-    "control/last-epoch-with-rows": lambda folder: activity.epochs_after_rows(
-        LocalStore(folder), Board(str(folder)).newest()
-    ),
     "transfers": lambda folder: [get_transfer(LocalStore(folder), OPERATOR, 2, s, t) for s, t in pairs(folder)],
 }
 
@@ -94,6 +90,8 @@ def test_every_file_of_a_job_is_of_a_kind_that_is_damaged_here(job):
         "control/lease/0000000001.lease",
         "control/lease/0000000001.beat",
         "control/lease/0000000001.end",
+        "control/lease/0000000002.beat",
+        activity.ROWS_MARK,
     }
 
 
@@ -108,11 +106,25 @@ def test_damaged_statistics_count_as_lost(job):
         copy.write_bytes(kept)
 
 
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_heartbeat_and_a_damaged_mark_count_as_lost(job, damage):
+    store, rng = LocalStore(job), np.random.default_rng(2)
+    newest = Board(str(job)).newest()
+    here = lease.Holder("here", 1, "boot")
+    assert activity.epochs_after_rows(store, newest)
+    spoil(job / activity.ROWS_MARK, damage, rng)
+    assert not activity.epochs_after_rows(store, newest)
+    spoil(job / "control/lease/0000000002.beat", damage, rng)
+    # The claim of the job's driver was made at 10^15: without a heartbeat it counts from there.
+    assert lease.is_held(store, here, 10**15 + 1_000)
+    assert not lease.is_held(store, here, 10**15 + int(lease.EXPIRES_SECONDS * 1000) + 1)
+
+
 def test_the_check_of_a_whole_job_finds_nothing_and_names_whatever_is_spoiled(job):
     assert faults_of(job) == []
     rng = np.random.default_rng(4)
     for kind in KINDS:
-        if kind in {"control/job", "control/last-epoch-with-rows"}:
+        if kind == "control/job":
             continue
         for file in files_of(job, kind):
             if "0000000001" in file.name and kind != "control/log" and file.parent.name == "seals":

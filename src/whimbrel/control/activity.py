@@ -5,6 +5,7 @@ from __future__ import annotations
 from whimbrel.control.log import ControlLog
 from whimbrel.control.seal import Seal
 from whimbrel.control.stores import Store
+from whimbrel.model.errors import Damaged
 from whimbrel.state.frames import open_frame, seal_frame
 
 ROWS_MARK = "control/last-epoch-with-rows"
@@ -27,6 +28,9 @@ def mark_rows(store: Store, epoch: int) -> None:
 
 
 def epochs_after_rows(store: Store, newest: Seal) -> bool:
-    """Whether the epochs that follow the last rows are still owed."""
-    data = store.get(ROWS_MARK)
-    return data is not None and newest.epoch < int(open_frame("mark", data, ROWS_MARK)) + _EPOCHS_AFTER_ROWS
+    """Whether the epochs that follow the last rows are still owed; not where their mark is missing or damaged."""
+    try:
+        mark = int(open_frame("mark", store.get(ROWS_MARK) or b"", ROWS_MARK))
+    except Damaged:
+        return False
+    return newest.epoch < mark + _EPOCHS_AFTER_ROWS

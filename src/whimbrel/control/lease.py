@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from whimbrel.control.stores import Store
-from whimbrel.model.errors import JobInUse, StaleDriver
+from whimbrel.model.errors import Damaged, JobInUse, StaleDriver
 from whimbrel.state.frames import open_frame, seal_frame
 
 FOLDER = "control/lease"
@@ -135,11 +135,10 @@ def _claim_name(generation: int) -> str:
 
 
 def check_newest(store: Store) -> None:
-    """Raise Damaged where the newest claim or its heartbeat is not whole."""
+    """Raise Damaged where the newest claim is not whole."""
     newest = newest_generation(store)
     if newest:
         _claim(store, newest)
-        _last_sign_ms(store, newest)
 
 
 def _claim(store: Store, generation: int) -> tuple[Holder, int]:
@@ -159,12 +158,11 @@ def _is_over(store: Store, generation: int, here: Holder, now_ms: int) -> bool:
 
 
 def _last_sign_ms(store: Store, generation: int) -> int:
-    """The last heartbeat; the claim itself where its holder died before the first one."""
+    """The last heartbeat; the claim itself where there is none, or only a damaged one."""
     name = _beat_name(generation)
     for _ in range(_LOOKS):
-        beat = store.get(name)
-        if beat is not None:
-            return int(open_frame("beat", beat, name))
+        with contextlib.suppress(Damaged):
+            return int(open_frame("beat", store.get(name) or b"", name))
         # Some file systems replace an object by removing it first: one look may fall in between.
         time.sleep(_LOOK_SECONDS)
     return _claim(store, generation)[1]

@@ -35,7 +35,7 @@ class Store(Protocol):
         """Remove an object that no reader can still need; a missing one is fine."""
 
     def replace(self, name: str, data: bytes) -> None:
-        """Overwrite an object that carries no promise (a heartbeat, a report)."""
+        """Overwrite an object that carries no promise (a heartbeat, statistics); its reader bears that it is damaged."""
 
 
 class LocalStore:
@@ -47,7 +47,7 @@ class LocalStore:
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """See Store. Durable when it returns: the bytes and the folder entry are synced."""
         target = self.root / name
-        aside = self._write_aside(target, data)
+        aside = self._write_aside(target, data, synced=True)
         try:
             os.link(aside, target)
         except FileExistsError:
@@ -76,17 +76,18 @@ class LocalStore:
         (self.root / name).unlink(missing_ok=True)
 
     def replace(self, name: str, data: bytes) -> None:
-        """See Store."""
+        """See Store. Not synced, for it carries no promise: after a loss of power the object may be old or not whole."""
         target = self.root / name
-        self._write_aside(target, data).replace(target)
+        self._write_aside(target, data, synced=False).replace(target)
 
-    def _write_aside(self, target: Path, data: bytes) -> Path:
+    def _write_aside(self, target: Path, data: bytes, synced: bool) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.parent / f".{target.name}.{uuid.uuid4().hex}"
         with aside.open("wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         return aside
 
 

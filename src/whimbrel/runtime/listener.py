@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
@@ -32,6 +33,18 @@ class EpochReport:
     bytes_moved: int
     plan: int
     step: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """One step: what it moved, and how long from the begin of its first epoch to the commit of its installs."""
+
+    step: int
+    plan: int
+    epoch: int
+    bins_moved: int
+    bytes_moved: int
+    duration_ms: int
 
 
 class EpochListener(StreamingQueryListener):
@@ -88,6 +101,22 @@ class Reports:
     def __call__(self, report: EpochReport) -> None:
         """Take one report."""
         self.heard.append(report)
+
+    def steps(self) -> list[StepReport]:
+        """The steps whose installs are committed, in order: a step takes the epoch that exports and the one after it."""
+        heard = list(self.heard)
+        return [
+            StepReport(
+                step=sent.step,
+                plan=sent.plan,
+                epoch=sent.epoch,
+                bins_moved=sent.bins_moved,
+                bytes_moved=sent.bytes_moved,
+                duration_ms=installed.ended_at_ms - sent.ended_at_ms + sent.duration_ms,
+            )
+            for sent, installed in pairwise(heard)
+            if sent.bins_moved and installed.epoch == sent.epoch + 1
+        ]
 
     def as_json_lines(self) -> str:
         """All kept reports, one JSON object a line."""
