@@ -62,4 +62,3 @@ def test_a_running_job_is_steered_watched_and_audited_from_another_terminal(spar
     assert told[0]["note"] == "a sale" and told[0]["ended"] == told[2]["ended"] == "done"
     stopped = terminal(job.directory, "status")
     assert not stopped["running"] and stopped["settled"]
-    assert terminal(job.directory, "audit")["ok"]
