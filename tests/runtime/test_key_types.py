@@ -44,7 +44,7 @@ def test_keys_of_every_type_are_counted_as_spark_groups_them(spark, tmp_path):
     follower.until(lambda: sum(follower.measured.rows) == 240 and job.status().settled, 180)
     follower.stop()
     out = spark.read.parquet(str(tmp_path / "out"))
-    assert [(f.name, f.dataType) for f in out.schema][:-1] == [(f.name, f.dataType) for f in rows.schema]
+    assert out.dtypes[:-1] == rows.dtypes
     found = out.groupBy(*COLUMNS).agg(fn.max("n").alias("n")).collect()
     expected = rows.groupBy(*COLUMNS).agg(fn.count("*").alias("n")).collect()
     assert Counter(map(repr, found)) == Counter(map(repr, expected))
