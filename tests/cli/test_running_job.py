@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import whimbrel as wb
 from whimbrel.bench.epochs import Follower
 from whimbrel.bench.streams import KeyStream
@@ -21,6 +23,8 @@ def terminal(directory, *words: str, code: int = 0) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_running_job_is_steered_watched_and_audited_from_another_terminal(spark, tmp_path):
     job = wb.job(spark, "steered", max_slots=4, bins=BINS, slots=2, directory=tmp_path / "job")
     counts = job.aggregate(KeyStream(300, 500).read(spark), "key", n=wb.count())
