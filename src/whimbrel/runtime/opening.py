@@ -47,16 +47,14 @@ class _ReadOnly:
         raise AssertionError("an opened slot is only read")
 
 
-def describe_tables(tables: Sequence[TableSpec]) -> dict[str, list[str]]:
-    """Table schemas as plain data, for an operator's description."""
-    return {spec.name: [_to_text(spec.key), _to_text(spec.value)] for spec in tables}
+def describe_tables(tables: Sequence[TableSpec]) -> list[list[str]]:
+    """Table schemas as plain data, for an operator's description; a list, because the order of tables is part of it."""
+    return [[spec.name, _to_text(spec.key), _to_text(spec.value)] for spec in tables]
 
 
 def tables_of(description: Mapping[str, Any]) -> list[TableSpec]:
     """The tables of a described operator."""
-    return [
-        TableSpec(name, _to_schema(key), _to_schema(value)) for name, (key, value) in description["schemas"].items()
-    ]
+    return [TableSpec(name, _to_schema(key), _to_schema(value)) for name, key, value in description["schemas"]]
 
 
 def open_slot(
