@@ -134,7 +134,11 @@ def audit(directory: Path = DIRECTORY, json: bool = JSON) -> None:
     note("starting Spark to read the state …")
     with quiet_session() as spark:
         from whimbrel.runtime.audit import audit as run_audit
+        from whimbrel.runtime.session import SETTINGS
 
+        # Spark's reader takes the format of the files' names from the session, not from the checkpoint.
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
         report = run_audit(spark, board, f"{board.directory}/checkpoint")
     if json:
         print_json(report.as_dict())
