@@ -50,7 +50,7 @@ class Slots:
         exports: dict[int, tuple[int, int, bytes]] = {}
         found: list[dict[str, Any]] = []
         for slot in range(SLOTS):
-            ledger = SlotLedger.open(self.backends[slot], list(self.operator.tables()), BITS)
+            ledger = self._open(self.backends[slot])
             self._settle(slot, ledger)
             found += self._process(slot, ledger, [side[slot] for side in sides], now_ms)
             for b, target in leaving.items():
@@ -61,17 +61,26 @@ class Slots:
         self.emitted += found
         return found
 
+    def restart(self, operator: Operator) -> None:
+        """Goes on with another operator, which has the tables of this one and more; nothing may be on its way."""
+        assert not self.in_flight
+        operator.earlier = [*self.operator.earlier, list(self.operator.tables())]
+        self.operator = operator
+
+    def _open(self, backend: MemoryBackend) -> SlotLedger:
+        return SlotLedger.open(backend, list(self.operator.tables()), BITS, earlier=self.operator.earlier)
+
     @property
     def late(self) -> int:
         """Rows dropped as too late, in all slots."""
-        ledgers = [SlotLedger.open(b, list(self.operator.tables()), BITS) for b in self.backends]
+        ledgers = [self._open(b) for b in self.backends]
         return sum(ledger.notes.get("late_rows", 0) for ledger in ledgers)
 
     def rows_of(self, table: str) -> int:
         """How many rows a table holds in the slots that own them."""
         total = 0
         for slot, backend in enumerate(self.backends):
-            held = SlotLedger.open(backend, list(self.operator.tables()), BITS).table(table)
+            held = self._open(backend).table(table)
             total += len(held.scan(np.flatnonzero(self.owner == slot)))
         return total
 

@@ -7,6 +7,7 @@ the old ones.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ from whimbrel.model.errors import BadInput, JobMismatch
 from whimbrel.state.frames import open_frame, seal_frame
 
 NAME = "control/job"
+GROWN = "control/grown"
+EARLIER = "earlier"
+"""The field of a grown operator's description that holds the tables it had before, oldest first."""
 BINS_MAX = 1 << 16
 
 
@@ -63,25 +67,40 @@ def read_settings(store: Store, directory: str) -> JobSettings:
     return JobSettings(**json.loads(open_frame("job", data, f"{directory}/{NAME}")))
 
 
-def fix_operator(store: Store, name: str, description: dict[str, Any], directory: str) -> None:
-    """Write an operator's description once; JobMismatch where a restart describes it differently."""
-    path = f"control/operators/{name}"
-    text = json.dumps(description, sort_keys=True)
-    store.put_if_absent(path, seal_frame("operator", text.encode()))
-    fixed = json.loads(open_frame("operator", store.get(path) or b"", f"{directory}/{path}"))
-    for field, was in fixed.items():
-        now = description.get(field)
-        if json.loads(json.dumps(now)) != was:
-            raise JobMismatch(
-                f"operator {name!r} of {directory} rests on {field}={was!r} and cannot continue with {now!r}; "
-                "restore it, or give the operator another name"
-            )
+def fix_operator(
+    store: Store,
+    name: str,
+    description: dict[str, Any],
+    directory: str,
+    why_not: Callable[[dict[str, Any], dict[str, Any]], str],
+) -> dict[str, Any]:
+    """Write an operator's description, or compare with the one that its state rests on; returns what holds from now on.
+
+    An operator may grow: ``why_not(was, now)`` says in words why it may not, and a grown one is written beside the
+    older, whose tables it names under ``earlier``. Raises JobMismatch.
+    """
+    wanted = json.loads(json.dumps(description))
+    store.put_if_absent(f"control/operators/{name}", seal_frame("operator", json.dumps(wanted, sort_keys=True).encode()))
+    fixed, number = _newest(store, name, directory)
+    if {**fixed, EARLIER: None} == {**wanted, EARLIER: None}:
+        return fixed
+    problem = why_not(fixed, wanted)
+    if problem:
+        raise JobMismatch(
+            f"operator {name!r} of {directory} {problem}; restore it as it was, or give the operator another name"
+        )
+    grown = wanted | {EARLIER: [*fixed.get(EARLIER, []), fixed["schemas"]]}
+    frame = seal_frame("operator", json.dumps(grown, sort_keys=True).encode())
+    store.put_if_absent(f"{GROWN}/{name}/{number + 1:06d}", frame)
+    return _newest(store, name, directory)[0]
 
 
 def operators(store: Store) -> dict[str, dict[str, Any]]:
-    """The descriptions of all operators of the job, by name."""
-    found = {}
-    for name in store.names("control/operators"):
-        path = f"control/operators/{name}"
-        found[name] = json.loads(open_frame("operator", store.get(path) or b"", path))
-    return found
+    """The newest descriptions of all operators of the job, by name."""
+    return {name: _newest(store, name, "the job")[0] for name in store.names("control/operators")}
+
+
+def _newest(store: Store, name: str, directory: str) -> tuple[dict[str, Any], int]:
+    grown = store.names(f"{GROWN}/{name}")
+    path = f"{GROWN}/{name}/{grown[-1]}" if grown else f"control/operators/{name}"
+    return json.loads(open_frame("operator", store.get(path) or b"", f"{directory}/{path}")), len(grown)

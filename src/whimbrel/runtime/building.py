@@ -6,7 +6,7 @@ Nothing is started and nothing is written: a wrong argument is found before the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -64,7 +64,13 @@ def expiry_of(ttl: str | None) -> Expiry:
 
 
 def build_state_machine(
-    name: str, stream: DataFrame, key: Keys, fold: Fold, schema: str, ttl: str | None = None
+    name: str,
+    stream: DataFrame,
+    key: Keys,
+    fold: Fold,
+    schema: str,
+    ttl: str | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> StateMachine:
     """A fold per key; ``schema`` names the key columns first, then the state columns."""
     keys = key_columns(stream, key)
@@ -77,7 +83,19 @@ def build_state_machine(
         raise BadInput(f"fold is {fold!r}: it must be a function of (state, rows)")
     key_schema = pa.schema([arrow_of(stream.schema).field(k) for k in keys])
     state = pa.schema([declared.field(i) for i in range(len(keys), len(declared))])
-    return StateMachine(name, key_schema, state, stream.columns, fold, expiry_of(ttl))
+    check_defaults(state, defaults or {}, "schema")
+    return StateMachine(name, key_schema, state, stream.columns, fold, expiry_of(ttl), defaults)
+
+
+def check_defaults(columns: pa.Schema, defaults: Mapping[str, Any], what: str) -> None:
+    """Every default belongs to a column and has its type."""
+    for column, value in defaults.items():
+        if column not in columns.names:
+            raise BadInput(f"defaults names {column!r}: {what} has the state columns {', '.join(columns.names)}")
+        try:
+            pa.array([value], columns.field(column).type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise BadInput(f"the default of {column!r} is {value!r}: it must be {columns.field(column).type}") from error
 
 
 def build_per_bin(
@@ -90,6 +108,7 @@ def build_per_bin(
     schedules: str | None,
     times: Sequence[str | None],
     watermark: str | None,
+    defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> PerBin:
     """``unary`` (one stream) or ``binary`` (two) over Arrow batches."""
     if not callable(step):
@@ -110,12 +129,16 @@ def build_per_bin(
     for table, (key_schema, _) in declared.items():
         if len(key_schema) < len(sides[0].keys):
             raise BadInput(f"the key of table {table!r} must begin with the routing key ({', '.join(sides[0].keys)})")
+    for table, given in (defaults or {}).items():
+        if table not in declared:
+            raise BadInput(f"defaults names a table {table!r}: this operator has {', '.join(declared) or 'none'}")
+        check_defaults(declared[table][1], given, f"table {table!r}")
     records = None if schedules is None else _arrow(schedules, "schedules")
     if records is not None and any(key not in records.names for key in sides[0].keys):
         raise BadInput(
             f"schedules must contain the key columns ({', '.join(sides[0].keys)}): a record belongs to its key's bin"
         )
-    return PerBin(name, sides, step, _arrow(schema, "schema"), declared, records, watermark)
+    return PerBin(name, sides, step, _arrow(schema, "schema"), declared, records, watermark, defaults)
 
 
 def _time_column(stream: DataFrame, time: str | None) -> str | None:

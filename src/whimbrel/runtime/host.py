@@ -102,9 +102,8 @@ class _SlotEpoch:
 
     def _open_ledger(self) -> SlotLedger:
         folder: Path | None = copy_folder(self.place.directory, self.operator.name, self.slot)
-        return SlotLedger.open(
-            self.backend, tables=list(self.operator.tables()), bits=self.place.settings.bin_bits, copy_root=folder
-        )
+        tables, bits = list(self.operator.tables()), self.place.settings.bin_bits
+        return SlotLedger.open(self.backend, tables, bits, folder, earlier=self.operator.earlier)
 
     def _residence(self, ledger: SlotLedger) -> Residence:
         seal = self.place.seal(self.task.epoch, self.task.query_id)

@@ -85,12 +85,13 @@ class Job(JobOperators):
     def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
         """Put any operator into the stream. Takes the lease; raises JobMismatch where a restart changed the operator."""
         from whimbrel.runtime.dataflow import install
-        from whimbrel.runtime.opening import describe_tables
+        from whimbrel.runtime.opening import describe_tables, earlier_tables_of
 
         held = self._take_lease()
         prepare_session(self._spark, self.settings.max_slots)
         description = operator.describe() | {"schemas": describe_tables(operator.tables())}
-        fix_operator(self.board.store, operator.name, description, self.directory)
+        fixed = fix_operator(self.board.store, operator.name, description, self.directory, self._why_not_grow)
+        operator.earlier = earlier_tables_of(fixed)
         self._name_once(operator.name)
         place = JobPlace(self.directory, self.settings, held.generation)
         return install(self._spark, place, operator, inputs, output_mode)
@@ -197,6 +198,15 @@ class Job(JobOperators):
 
     def _session_zone(self) -> str:
         return str(self._spark.conf.get("spark.sql.session.timeZone"))
+
+    def _why_not_grow(self, was: dict[str, Any], now: dict[str, Any]) -> str:
+        from whimbrel.runtime.opening import why_not_grow
+
+        # Bins on their way were exported with the columns of before, and an epoch that is replayed exports them again.
+        problem = why_not_grow(was, now)
+        if not problem and not self.status().settled:
+            return "is in the middle of a migration and cannot change before its end: run it to the end as it was"
+        return problem
 
     def _take_lease(self) -> lease.Lease:
         held = _HELD.get(self.directory)

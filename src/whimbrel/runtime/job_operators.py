@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,17 +56,20 @@ class JobOperators:
         schema: str,
         *,
         ttl: str | None = None,
+        defaults: Mapping[str, Any] | None = None,
         name: str = "state_machine",
         output_mode: str = "append",
     ) -> DataFrame:
         """A fold per key in plain Python. ``schema`` names the key columns, then the state columns.
 
         ``fold(state, rows)`` gets the key's state (None for a new key) and its rows of one epoch, and returns the new
-        state, or None to forget the key. A row of key and new state is emitted for every key that changed.
+        state, or None to forget the key. A row of key and new state is emitted for every key that changed. After a
+        restart ``schema`` may have new state columns; keys from before find null in them, or the value in ``defaults``.
         """
         from whimbrel.runtime.building import build_state_machine
 
-        return self.install(build_state_machine(name, stream, key, fold, schema, ttl), stream, output_mode=output_mode)
+        operator = build_state_machine(name, stream, key, fold, schema, ttl, defaults)
+        return self.install(operator, stream, output_mode=output_mode)
 
     def unary(
         self,
@@ -75,6 +79,7 @@ class JobOperators:
         schema: str,
         *,
         tables: Tables | None = None,
+        defaults: Mapping[str, Mapping[str, Any]] | None = None,
         schedules: str | None = None,
         time: str | None = None,
         watermark: str | None = None,
@@ -83,12 +88,15 @@ class JobOperators:
     ) -> DataFrame:
         """A function over Arrow batches with keyed tables and post-dated records; see ``BinsContext``.
 
-        ``tables`` maps names to (key DDL, value DDL); ``schedules`` is the DDL of post-dated records; ``time`` is the
+        ``tables`` maps names to (key DDL, value DDL), and ``defaults`` (name to column to value) are what rows from before
+        a column was there find in it; ``schedules`` is the DDL of post-dated records; ``time`` is the
         event time column and ``watermark`` its delay, as Spark writes it.
         """
         from whimbrel.runtime.building import build_per_bin
 
-        operator = build_per_bin(name, [stream], [key], step, schema, tables or {}, schedules, [time], watermark)
+        operator = build_per_bin(
+            name, [stream], [key], step, schema, tables or {}, schedules, [time], watermark, defaults
+        )
         return self.install(operator, stream, output_mode=output_mode)
 
     def binary(
@@ -101,6 +109,7 @@ class JobOperators:
         schema: str,
         *,
         tables: Tables | None = None,
+        defaults: Mapping[str, Mapping[str, Any]] | None = None,
         schedules: str | None = None,
         left_time: str | None = None,
         right_time: str | None = None,
@@ -113,7 +122,7 @@ class JobOperators:
 
         times = [left_time, right_time]
         operator = build_per_bin(
-            name, [left, right], [left_key, right_key], step, schema, tables or {}, schedules, times, watermark
+            name, [left, right], [left_key, right_key], step, schema, tables or {}, schedules, times, watermark, defaults
         )
         return self.install(operator, left, right, output_mode=output_mode)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from whimbrel.control.settings import EARLIER
 from whimbrel.model.errors import Damaged, JobMismatch
+from whimbrel.state.growth import why_not
 from whimbrel.state.head import open_head
 from whimbrel.state.ledger import SlotLedger, TableSpec
 
@@ -17,6 +19,9 @@ OPERATOR_NOTE = "operator"
 """The note under which a slot's head remembers whose state it is."""
 ROWS_NOTE = "rows_in"
 """The note under which a slot's head counts the rows that this slot has taken in. It stays when bins move."""
+
+_LISTS = ("cells", "state", "variables")
+"""What a description lists of the columns of state: it may become longer."""
 
 Values = Mapping[int, bytes]
 
@@ -54,7 +59,25 @@ def describe_tables(tables: Sequence[TableSpec]) -> list[list[str]]:
 
 def tables_of(description: Mapping[str, Any]) -> list[TableSpec]:
     """The tables of a described operator."""
-    return [TableSpec(name, _to_schema(key), _to_schema(value)) for name, key, value in description["schemas"]]
+    return _tables(description["schemas"])
+
+
+def earlier_tables_of(description: Mapping[str, Any]) -> list[list[TableSpec]]:
+    """The tables that a described operator had before it grew, oldest first."""
+    return [_tables(schemas) for schemas in description.get(EARLIER, [])]
+
+
+def why_not_grow(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Why a described operator cannot become another one, in words; empty where it can: it only gains columns."""
+    for field, before in was.items():
+        after = now.get(field)
+        if field in _LISTS:
+            lost = [part for part in before if part not in (after or [])]
+            if lost:
+                return f"keeps {lost[0]!r} among its {field} and now has {after!r}"
+        elif field not in ("schemas", EARLIER) and before != after:
+            return f"rests on {field}={before!r} and cannot continue with {after!r}"
+    return why_not(tables_of(was), tables_of(now))
 
 
 def open_slot(
@@ -69,7 +92,13 @@ def open_slot(
         raise Damaged(
             f"{where} belongs to an operator {operator!r} that the job does not know; restore the control folder"
         )
-    return operator, SlotLedger.open(_ReadOnly(head, values), tables_of(operators[operator]), facts.bits)
+    described = operators[operator]
+    earlier = earlier_tables_of(described)
+    return operator, SlotLedger.open(_ReadOnly(head, values), tables_of(described), facts.bits, earlier=earlier)
+
+
+def _tables(schemas: Sequence[Sequence[str]]) -> list[TableSpec]:
+    return [TableSpec(name, _to_schema(key), _to_schema(value)) for name, key, value in schemas]
 
 
 def claim_slot(notes: dict[str, Any], operator: str, rows: int, where: str) -> None:

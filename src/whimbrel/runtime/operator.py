@@ -86,6 +86,7 @@ class Operator(ABC):
     """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it.
 
     ``tick_ms`` is how long an idle stream may rest where the operator waits for processing time; 0 where it does not.
+    ``earlier`` are the tables that the operator of this name had before it grew: some slot's state may still rest in them.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Operator(ABC):
     delay: str | None = None
     time_mode: str = "None"
     tick_ms: int = 0
+    earlier: Sequence[Sequence[TableSpec]] = ()
 
     @abstractmethod
     def tables(self) -> Sequence[TableSpec]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -33,8 +33,12 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """One table of an operator: its name, its key columns and its value columns."""
+    """One table of an operator: its name, its key columns and its value columns.
+
+    ``defaults`` are the values of columns that rows from before the column was there get; null where none is given.
+    """
 
     name: str
     key: pa.Schema
     value: pa.Schema
+    defaults: Mapping[str, Any] = field(default_factory=dict)

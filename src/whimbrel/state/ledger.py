@@ -24,6 +24,7 @@ from whimbrel.state.blocks import Block, apply_rows, no_hashes, pack_block, spli
 from whimbrel.state.copies import LocalCopy, borrow
 from whimbrel.state.damage import CopyDamaged
 from whimbrel.state.exports import export_bins, open_export
+from whimbrel.state.growth import earlier_tables, fill_grown, fingerprint_of
 from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.head import ABSENT, Head, OwnedBins, open_head
 from whimbrel.state.journal import journal_key, page_key, rebuild, seal_value
@@ -57,12 +58,13 @@ class SlotLedger:
         head: Head,
         tables: list[KeyedTable],
         limits: tuple[int, int],
+        copy: LocalCopy | None = None,
     ) -> None:
         self._backend, self._specs, self._head, self.tables = backend, specs, head, tables
         self._page_bytes, self._value_bytes_max = limits
         self._fresh_bins: set[int] = set()
-        self._copy: LocalCopy | None = None
-        self._release_lock: Callable[[], Any] = lambda: None
+        self._copy, self._has_grown = copy, False
+        self._release_lock: Callable[[], Any] = (lambda: None) if copy is None else weakref.finalize(self, copy.unlock)
         self.owned = OwnedBins(head.stamps)
         self.rebuilt = False
 
@@ -74,24 +76,30 @@ class SlotLedger:
         copy_root: Path | None = None,
         page_bytes: int = 1 << 20,
         value_bytes_max: int = 2 << 20,
+        earlier: Sequence[Sequence[TableSpec]] = (),
     ) -> SlotLedger:
         """The ledger as of the last commit. ``copy_root`` is this slot's own directory for its local copy, or None.
 
-        Raises Damaged where the truth is not whole, JobMismatch where it was written for other tables or bins.
+        ``earlier`` are the tables that the operator had before it grew. Raises Damaged where the truth is not whole,
+        JobMismatch where it was written for other tables or bins.
         """
         if value_bytes_max < VALUE_BYTES_LEAST:
             raise BadInput(f"value_bytes_max is {value_bytes_max}: give at least {VALUE_BYTES_LEAST}")
         fingerprint = fingerprint_of(tables)
         data, where = backend.get_head(), "the state of the slot"
         head = Head(fingerprint, bits) if data is None else open_head(data, f"the head of {where}")
-        if (head.fingerprint, head.bits) != (fingerprint, bits):
+        was = None if head.fingerprint == fingerprint or not earlier else earlier_tables(head.fingerprint, earlier)
+        if (head.fingerprint if was is None else fingerprint, head.bits) != (fingerprint, bits):
             raise JobMismatch(
                 f"the state was written for tables {head.fingerprint} with {1 << head.bits} bins, and the operator now "
                 f"has {fingerprint} with {1 << bits}: restore the old settings, or start a new job"
             )
         copy = None if copy_root is None else borrow(copy_root, tables, bits)
         try:
-            return SlotLedger._opened(backend, tables, head, copy, (page_bytes, value_bytes_max), where)
+            limits = (page_bytes, value_bytes_max)
+            if was is None:
+                return SlotLedger._opened(backend, tables, head, copy, limits, where)
+            return SlotLedger._grown(backend, was, tables, head, copy, limits, where)
         except BaseException:
             if copy is not None:
                 copy.unlock()
@@ -113,11 +121,30 @@ class SlotLedger:
         held = copy.tables if copy is not None else [KeyedTable(s.key, s.value, head.bits) for s in specs]
         if copy is None:
             rebuild(head, backend, held, where)
-        ledger = SlotLedger(backend, specs, head, held, limits)
+        ledger = SlotLedger(backend, specs, head, held, limits, copy)
         ledger.rebuilt = not known and head.epoch >= 0
+        return ledger
+
+    @staticmethod
+    def _grown(
+        backend: Backend,
+        was: Sequence[TableSpec],
+        specs: Sequence[TableSpec],
+        head: Head,
+        copy: LocalCopy | None,
+        limits: tuple[int, int],
+        where: str,
+    ) -> SlotLedger:
+        # The copy on disk has the columns of before, whatever its chain says: it starts again from empty files.
+        held = [KeyedTable(s.key, s.value, head.bits) for s in was]
+        rebuild(head, backend, held, where)
         if copy is not None:
-            ledger._copy = copy
-            ledger._release_lock = weakref.finalize(ledger, copy.unlock)
+            copy.reset()
+        tables = copy.tables if copy is not None else [KeyedTable(s.key, s.value, head.bits) for s in specs]
+        fill_grown(was, held, specs, tables)
+        head.fingerprint = fingerprint_of(specs)
+        ledger = SlotLedger(backend, specs, head, tables, limits, copy)
+        ledger.rebuilt = ledger._has_grown = True
         return ledger
 
     @property
@@ -210,7 +237,7 @@ class SlotLedger:
         self._check_owned()
         head.since[sorted(self._fresh_bins)] = epoch
         changed = [table.take_changed() for table in self.tables]
-        if self._is_dense(changed):
+        if self._has_grown or self._is_dense(changed):
             written = self._write_all_pages(epoch)
         else:
             written = self._write_journal(epoch, changed)
@@ -343,14 +370,6 @@ def _refill(copy: LocalCopy, head: Head, backend: Backend, where: str) -> bool:
     except (OSError, CopyDamaged):
         return False
     return True
-
-
-def fingerprint_of(specs: Sequence[TableSpec]) -> str:
-    """The tables as text. Raises BadInput where there is none or two share a name."""
-    names = [spec.name for spec in specs]
-    if not names or len(set(names)) != len(names):
-        raise BadInput(f"an operator declares the tables {names}: it needs at least one, each with a name of its own")
-    return ";".join(f"{s.name}({KeyedTable(s.key, s.value, 0).layout.fingerprint()})" for s in specs)
 
 
 def run_epoch(open_ledger: Callable[[], SlotLedger], work: Callable[[SlotLedger], Result]) -> Result:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,11 @@ class Cell:
     def law(self) -> str:
         """How two numbers combine."""
         return self.combine
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """A count of none, or no number yet."""
+        return (0 if self.counts or self.source is None else None,)
 
     def start(self, batch: pa.RecordBatch, group: npt.NDArray[np.int64], groups: int) -> list[pa.Array]:
         """The number of each group of raw rows."""

@@ -8,7 +8,7 @@ partial into the state (``update``). ``start`` then ``join`` over any split of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,10 @@ class StateCell(Protocol):
     @property
     def law(self) -> str:
         """How values combine, in a word: state made under one law cannot go on under another."""
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """The state columns of a key without rows: what keys from before the aggregate was asked for begin with."""
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The state columns of each group of raw rows."""
@@ -60,6 +64,14 @@ class Cells:
         self.cells = tuple(cells)
         self.schema = pa.schema([field for cell in self.cells for field in cell.fields])
         self.sources = tuple(dict.fromkeys(source for cell in self.cells for source in cell.sources))
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The neutral value of every state column."""
+        found = {}
+        for cell in self.cells:
+            found.update(zip([field.name for field in cell.fields], cell.neutral, strict=True))
+        return found
 
     def describe(self) -> list[str]:
         """Every state column with its type and law."""

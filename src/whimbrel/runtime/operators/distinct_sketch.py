@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log2
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,11 @@ class SketchCell:
     def law(self) -> str:
         """The sketch and its size."""
         return f"sketch {self.precision}"
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """Registers that have seen nothing."""
+        return (bytes(1 << self.precision),)
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The sketch of each group of raw rows."""

@@ -43,7 +43,8 @@ class KeyedAggregate(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key."""
-        return [TableSpec(TABLE, self._keys, self._expiry.extend(self._cells.schema))]
+        values = self._expiry.extend(self._cells.schema)
+        return [TableSpec(TABLE, self._keys, values, self._cells.defaults)]
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys and cells: other cells could not read the state."""

@@ -6,6 +6,9 @@ bin and move with it. Numbers of rows that were removed leave holes, and a key w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -19,10 +22,12 @@ NUMBER, LOW, HIGH = "_number", "_low", "_high"
 Index = npt.NDArray[np.int64]
 
 
-def multimap_specs(name: str, keys: pa.Schema, values: pa.Schema) -> list[TableSpec]:
+def multimap_specs(
+    name: str, keys: pa.Schema, values: pa.Schema, defaults: Mapping[str, Any] | None = None
+) -> list[TableSpec]:
     """The two tables of a multimap."""
     heads = TableSpec(f"{name}.keys", keys, pa.schema([(LOW, pa.int64()), (HIGH, pa.int64())]))
-    return [heads, TableSpec(f"{name}.rows", pa.schema([*keys, (NUMBER, pa.int64())]), values)]
+    return [heads, TableSpec(f"{name}.rows", pa.schema([*keys, (NUMBER, pa.int64())]), values, defaults or {})]
 
 
 class Multimap:

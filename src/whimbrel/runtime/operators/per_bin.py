@@ -84,6 +84,7 @@ class PerBin(Operator):
         tables: Mapping[str, tuple[pa.Schema, pa.Schema]],
         schedules: pa.Schema | None = None,
         delay: str | None = None,
+        defaults: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.name = name
         self.sides = tuple(sides)
@@ -92,7 +93,7 @@ class PerBin(Operator):
         self.time_mode = "EventTime" if delay is not None else "ProcessingTime"
         self.tick_ms = TICK_MS if schedules is not None and delay is None else 0
         self._step, self._output, self._schedules = step, output, schedules
-        self._tables = {n: TableSpec(n, key, value) for n, (key, value) in tables.items()}
+        self._tables = {n: TableSpec(n, key, value, (defaults or {}).get(n, {})) for n, (key, value) in tables.items()}
 
     def tables(self) -> Sequence[TableSpec]:
         """The user's tables, and one for post-dated records where there are any."""

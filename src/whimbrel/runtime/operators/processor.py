@@ -74,7 +74,7 @@ class Processor(Operator):
         return {
             "kind": "processor",
             "keys": [f"{f.name} {f.type}" for f in self._keys],
-            "variables": [f"{v.name} {v.kind} {v.type} {v.ttl_ms}" for v in self._variables],
+            "variables": [f"{v.name} {v.kind} {v.ttl_ms}" for v in self._variables],
         }
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:

@@ -61,7 +61,7 @@ class SessionAggregate(Operator):
 
     def tables(self) -> Sequence[Any]:
         """A multimap of sessions per key."""
-        return multimap_specs(NAME, self._keys, self._values)
+        return multimap_specs(NAME, self._keys, self._values, self._cells.defaults)
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys, gap and cells."""

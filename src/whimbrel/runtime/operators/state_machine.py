@@ -7,7 +7,7 @@ state and, with the key before it, the row that is emitted.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,10 @@ column), or None to forget the key."""
 
 
 class StateMachine(Operator):
-    """``keys`` and ``state`` are Arrow schemas; ``columns`` are the input columns that the fold reads."""
+    """``keys`` and ``state`` are Arrow schemas; ``columns`` are the input columns that the fold reads.
+
+    ``defaults`` are what keys from before a state column was there find in it.
+    """
 
     def __init__(
         self,
@@ -39,8 +42,10 @@ class StateMachine(Operator):
         columns: Sequence[str],
         fold: Fold,
         expiry: Expiry = NEVER,
+        defaults: Mapping[str, Any] | None = None,
     ) -> None:
         self.name, self._expiry, self.time_mode = name, expiry, expiry.time_mode
+        self._defaults = dict(defaults or {})
         self._keys, self._state, self._fold = keys, state, fold
         self.sides = (Side(tuple(keys.names), tuple(columns)),)
         self._output = pa.schema([*keys, *state])
@@ -48,7 +53,7 @@ class StateMachine(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key."""
-        return [TableSpec(TABLE, self._keys, self._expiry.extend(self._state))]
+        return [TableSpec(TABLE, self._keys, self._expiry.extend(self._state), self._defaults)]
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys and state columns."""

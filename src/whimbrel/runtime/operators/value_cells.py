@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,11 @@ class ExtremeCell:
         """How two values combine."""
         return "greatest" if self.greatest else "least"
 
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """No value."""
+        return (None,) * len(self.fields)
+
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The extreme of each group of raw rows."""
         return self.join([batch.column(name) for name in self.sources], group, groups)
@@ -83,6 +88,11 @@ class DecimalSumCell:
     def sources(self) -> tuple[str, ...]:
         """The column."""
         return (self.source,)
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """No sum."""
+        return (None,)
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The sum of each group of raw rows."""
@@ -119,6 +129,11 @@ class MomentsCell:
     def sources(self) -> tuple[str, ...]:
         """The column."""
         return (self.source,)
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """Those of no values."""
+        return (0.0, 0.0, 0.0)
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The moments of each group of raw rows."""
@@ -161,6 +176,11 @@ class ListCell:
     def law(self) -> str:
         """What the list keeps."""
         return f"{self.keep} {self.limit or 'unbounded'}"
+
+    @property
+    def neutral(self) -> tuple[Any, ...]:
+        """An empty list."""
+        return ([],)
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> list[pa.Array]:
         """The list of each group of raw rows; nulls are left out."""

@@ -82,7 +82,8 @@ class WindowedAggregate(Operator):
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key and window."""
-        return [TableSpec(TABLE, pa.schema([*self._keys, (START, INSTANT)]), self._cells.schema)]
+        key = pa.schema([*self._keys, (START, INSTANT)])
+        return [TableSpec(TABLE, key, self._cells.schema, self._cells.defaults)]
 
     def describe(self) -> dict[str, Any]:
         """Kind, keys, windows and cells."""
