@@ -76,19 +76,25 @@ def seed() -> int:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The one Spark session of this test process: local[2], RocksDB, 4 shuffle partitions, no user interface."""
+    """The one Spark session of this test process: local[2], RocksDB, 4 shuffle partitions, no user interface.
+
+    With ``WHIMBREL_TEST_SESSION=connect`` it is a Connect session to a server that it starts.
+    """
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    builder = SparkSession.builder.master("local[2]").appName("whimbrel tests")
+    connect = os.environ.get("WHIMBREL_TEST_SESSION") == "connect"
+    begun = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
+    builder = begun.appName("whimbrel tests")
     for name, value in SPARK_SETTINGS.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
     builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if not connect:
+        session.sparkContext.setLogLevel("ERROR")
     yield session
     for query in session.streams.active:
         query.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ class Input:
 
 def run(result: Any, checkpoint: str, mode: str, after: Callable[[int], None] = lambda epoch: None) -> list[dict]:
     """Runs a streaming result until its input is used up; all emitted rows, in order of their epochs."""
+    if "connect" in type(result).__module__:
+        return _run_connected(result, checkpoint, mode, after)
     emitted: list[dict] = []
 
     def take(frame: Any, epoch: int) -> None:
@@ -54,6 +57,28 @@ def run(result: Any, checkpoint: str, mode: str, after: Callable[[int], None] = 
         query.stop()
         query.awaitTermination(10)
     return emitted
+
+
+def _run_connected(result: Any, checkpoint: str, mode: str, after: Callable[[int], None]) -> list[dict]:
+    # Over Connect a function of foreachBatch runs beside the server: the rows come back through a table instead, and
+    # ``after`` hears of an epoch a little later.
+    name = f"emitted_{time.monotonic_ns()}"
+    writer = result.writeStream.option("checkpointLocation", checkpoint).outputMode(mode)
+    query = writer.format("memory").queryName(name).start()
+    told = 0
+    try:
+        waiting = threading.Thread(target=query.processAllAvailable)
+        waiting.start()
+        while waiting.is_alive():
+            waiting.join(0.1)
+            newest = (query.lastProgress or {}).get("batchId", -1)
+            for epoch in range(told, newest + 1):
+                after(epoch)
+            told = max(told, newest + 1)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    return [row.asDict(recursive=True) for row in result.sparkSession.table(name).collect()]
 
 
 def run_migrating(

@@ -1,10 +1,12 @@
 """The data path over Spark Connect, in a process of its own: one Python process has one kind of session."""
 
+import os
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from tests.conftest import ROOT
 
 PROGRAM = """
 import os, sys
@@ -54,3 +56,24 @@ def test_a_job_counts_migrates_and_is_audited_over_spark_connect(tmp_path):
         cwd=tmp_path,
     )
     assert "connected and correct" in done.stdout, done.stderr[-3000:]
+
+
+CORE = ["test_windows.py", "test_against_spark.py", "test_processor_against_spark.py", "test_restart.py"]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_core_of_the_suite_holds_over_spark_connect():
+    chosen = [f"tests/operators/{name}" for name in CORE]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not nightly", *chosen],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=1750,
+        cwd=ROOT,
+        env=os.environ | {"WHIMBREL_TEST_SESSION": "connect"},
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout and "skipped" not in done.stdout

@@ -1,7 +1,8 @@
 """Timers of processing time: records come back once their time has come, and an idle stream has epochs to see it."""
 
 import pyarrow as pa
-from tests.operators.drawing import table_of
+from hypothesis import strategies as st
+from tests.operators.drawing import MOVES, ROW, cases, epochs_of, rows_of, table_of
 from tests.operators.slots_in_memory import Slots
 
 from whimbrel.control import lease
@@ -29,6 +30,19 @@ def test_a_scheduled_record_comes_back_once_wherever_its_bin_has_gone():
     assert slots.run(table_of([]), now_ms=11_000) == []
     assert sorted(row["k"] for row in slots.run(table_of([]), now_ms=11_001)) == ["a", "b", "c"]
     assert slots.run(table_of([]), now_ms=20_000) == []
+
+
+@cases(epochs_of(rows_of(ROW, 4), MOVES, st.integers(0, 900)))
+def test_every_record_comes_back_in_the_first_epoch_after_its_time(epochs):
+    slots = Slots(PerBin("p", [Side(("k",), ("k",))], remind, KEYS, {}, KEYS))
+    now, waiting, quiet = 0, [], [([], None, 1_000), ([], None, 1)]
+    for rows, moves, passed in epochs + quiet:
+        now += passed
+        due = [key for at, key in waiting if at < now]
+        waiting = [(at, key) for at, key in waiting if at >= now] + [(now + 1_000, row[0]) for row in rows]
+        found = [row["k"] for row in slots.run(table_of(rows), moves=moves, now_ms=now)]
+        assert sorted(found, key=repr) == sorted(due, key=repr)
+    assert not waiting and slots.migrations >= 4
 
 
 def test_an_idle_stream_has_an_epoch_per_tick_where_timers_wait(tmp_path):

@@ -54,3 +54,25 @@ def test_every_window_closes_once_with_all_rows_that_were_not_late(epochs, windo
 
 def any_value(values):
     return any(value is not None for value in values)
+
+
+@cases(EPOCHS, st.sampled_from([(10, 10), (10, 4)]))
+def test_update_tells_of_every_window_that_changed_and_of_no_other(epochs, window):
+    length, slide = window
+    shape = WindowShape(length * SECOND, slide * SECOND)
+    operator = WindowedAggregate("w", ["k"], "at", shape, {"n": wb.count()}, random_rows.SCHEMA, "5 seconds", False)
+    slots, counts, watermark, before, newest = Slots(operator), defaultdict(int), 0, 0, 0
+    for rows, moves in epochs + QUIET:
+        changed = {}
+        for key, at, _ in rows:
+            newest = max(newest, at or 0)
+            for start in range(-2 * length // slide * slide, 61, slide) if at is not None else ():
+                if start <= at < start + length and start + length > before:
+                    counts[key, start] += 1
+                    changed[key, start] = counts[key, start]
+        found = [((r["k"], seconds(r["window_start"])), r["n"]) for r in slots.run(table_of(rows), moves=moves)]
+        assert sorted(found, key=repr) == sorted(changed.items(), key=repr)
+        for place in [place for place in counts if place[1] + length <= watermark]:
+            del counts[place]
+        before, watermark = watermark, max(0, newest - 5)
+    assert slots.rows_of("windows") == len(counts)

@@ -1,4 +1,7 @@
-"""One case per operator: Whimbrel's form, Spark's own, and what the state must hold after so many rows."""
+"""Cases of ``whimbrel bench operators``: Whimbrel's form, Spark's own, and what the state must hold after so many rows.
+
+Here are windows, sessions, dedup and joins, beside Spark's own operators in the JVM.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ DELAY = "5 seconds"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``table`` of operator ``name`` is what ``holds`` looks at."""
+    """``table`` of operator ``name`` is what ``holds`` looks at.
+
+    ``peer`` is the native way that it stands beside; ``share`` is the part of the rows and keys that both systems get.
+    """
 
     name: str
     ours: Callable[[Job, DataFrame], DataFrame]
@@ -29,6 +35,8 @@ class Case:
     mode: str
     table: str
     holds: Callable[[pa.Table, TimedStream, int], bool]
+    peer: str = "native-rocksdb"
+    share: float = 1.0
 
 
 def _aggregates() -> dict[str, object]:
@@ -80,47 +88,56 @@ def _some_sessions(state: pa.Table, stream: TimedStream, rows: int) -> bool:
     return bool(state.num_rows and (spans[1] - spans[0] >= 2_000_000).all() and 0 < sum(state["n"].to_pylist()) <= rows)
 
 
-def _dedup(job: Job, rows: DataFrame) -> DataFrame:
-    return job.dedup(rows, "key")
+def _dedup(key: list[str], **times: str) -> Callable[[Job, DataFrame], DataFrame]:
+    def ours(job: Job, rows: DataFrame) -> DataFrame:
+        return job.dedup(rows, key, **times)
+
+    return ours
 
 
-def _each_key_once(state: pa.Table, stream: TimedStream, rows: int) -> bool:
+def each_key_once(state: pa.Table, stream: TimedStream, rows: int) -> bool:
+    """As many rows of state as there were keys."""
     return bool(state.num_rows == stream.distinct_keys(rows))
 
 
-def _moments(job: Job, rows: DataFrame) -> DataFrame:
-    from whimbrel.runtime.operators.aggregates import mean_of
-    from whimbrel.runtime.operators.value_aggregates import variance_of
-
-    return job.aggregate(rows, "key", m=mean_of("v"), spread=variance_of("v"))
+def _latest_times(state: pa.Table, stream: TimedStream, rows: int) -> bool:
+    times = state.column("at").combine_chunks().view(pa.int64()).to_numpy()
+    return bool(times.size and times.size == rows - int(times.min()) // stream.step_us)
 
 
-def _native_moments(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as fn
-
-    return rows.groupBy("key").agg(fn.avg("v").alias("m"), fn.variance("v").alias("spread"))
-
-
-def _all_counted(state: pa.Table, stream: TimedStream, rows: int) -> bool:
-    return bool(sum(state["spread.count"].to_pylist()) == rows)
+def _no_key_twice(state: pa.Table, stream: TimedStream, rows: int) -> bool:
+    keys = state.column("key").to_numpy()
+    return bool(0 < keys.size == np.unique(keys).size <= stream.distinct_keys(rows))
 
 
-def _join(job: Job, rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as fn
+def _join(how: str, within: str | None = "1 second") -> Callable[[Job, DataFrame], DataFrame]:
+    def ours(job: Job, rows: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as fn
 
-    left, right = rows.where("v % 2 = 0"), rows.where("v % 2 = 1")
-    right = right.select("key", fn.col("at").alias("then"), fn.col("v").alias("w"))
-    times = {"left_time": "at", "right_time": "then", "within": "1 second", "watermark": DELAY}
-    return job.join(left, right, "key", **times)  # type: ignore[arg-type]
+        left, right = rows.where("v % 2 = 0"), rows.where("v % 2 = 1")
+        right = right.select("key", fn.col("at").alias("then"), fn.col("v").alias("w"))
+        times = {"left_time": "at", "right_time": "then", "within": within, "watermark": DELAY}
+        return job.join(left, right, "key", how=how, **(times if within else {}))  # type: ignore[arg-type]
+
+    return ours
 
 
-def _native_join(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as fn
+def _native_join(how: str, bounded: bool = True) -> Callable[[DataFrame], DataFrame]:
+    def native(rows: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as fn
 
-    left = rows.where("v % 2 = 0").withWatermark("at", DELAY)
-    right = rows.where("v % 2 = 1").select(fn.col("key").alias("k"), fn.col("at").alias("then"), fn.col("v").alias("w"))
-    near = "key = k AND then >= at - INTERVAL 1 SECOND AND then <= at + INTERVAL 1 SECOND"
-    return left.join(right.withWatermark("then", DELAY), fn.expr(near))
+        left, right = rows.where("v % 2 = 0"), rows.where("v % 2 = 1")
+        right = right.select(fn.col("key").alias("k"), fn.col("at").alias("then"), fn.col("v").alias("w"))
+        if not bounded:
+            return left.join(right, fn.expr("key = k"), how)
+        near = "key = k AND then >= at - INTERVAL 1 SECOND AND then <= at + INTERVAL 1 SECOND"
+        return left.withWatermark("at", DELAY).join(right.withWatermark("then", DELAY), fn.expr(near), how)
+
+    return native
+
+
+def _all_lefts(state: pa.Table, stream: TimedStream, rows: int) -> bool:
+    return bool(state.num_rows == (rows + 1) // 2)
 
 
 def _latest_lefts(state: pa.Table, stream: TimedStream, rows: int) -> bool:
@@ -142,7 +159,22 @@ CASES = {
         _whole_windows(10 * SECOND),
     ),
     "sessions": Case("sessions", _sessions, _native_sessions, "append", "sessions.rows", _some_sessions),
-    "dedup": Case("dedup", _dedup, lambda rows: rows.dropDuplicates(["key"]), "append", "seen", _each_key_once),
-    "moments": Case("aggregate", _moments, _native_moments, "update", "keys", _all_counted),
-    "join": Case("join", _join, _native_join, "append", "left.rows", _latest_lefts),
+    "dedup": Case(
+        "dedup", _dedup(["key"]), lambda rows: rows.dropDuplicates(["key"]), "append", "seen", each_key_once
+    ),
+    "dedup-watermark": Case(
+        "dedup", _dedup(["key", "at"], time="at", watermark=DELAY),
+        lambda rows: rows.withWatermark("at", DELAY).dropDuplicates(["key", "at"]), "append", "seen", _latest_times,
+    ),
+    "dedup-within": Case(
+        "dedup", _dedup(["key"], time="at", watermark=DELAY),
+        lambda rows: rows.withWatermark("at", DELAY).dropDuplicatesWithinWatermark(["key"]), "append", "seen",
+        _no_key_twice,
+    ),
+    "join": Case("join", _join("inner"), _native_join("inner"), "append", "left.rows", _latest_lefts),
+    "join-left": Case("join", _join("left"), _native_join("leftOuter"), "append", "left.rows", _latest_lefts),
+    "join-full": Case("join", _join("full"), _native_join("fullOuter"), "append", "left.rows", _latest_lefts),
+    "join-unbounded": Case(
+        "join", _join("inner", None), _native_join("inner", False), "append", "left.rows", _all_lefts
+    ),
 }  # fmt: skip

@@ -1,4 +1,6 @@
-"""``whimbrel bench operators``: every ready-made operator beside Spark's own JVM operator on RocksDB.
+"""``whimbrel bench operators``: every operator beside the native way of Spark.
+
+That is Spark's own JVM operator on RocksDB where there is one, else ``transformWithState`` with the same Python.
 
 Both read the same stream in the same session. Whimbrel's epochs are measured steady, then while the job is scaled
 from two slots to all of them, then steady again; its state is checked against what the rows so far must leave.
@@ -16,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
-from whimbrel.bench.operator_cases import CASES, Case
+from whimbrel.bench.operator_cases import Case
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.timed_stream import TimedStream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SYSTEMS = ("whimbrel", "native-rocksdb")
+SYSTEMS = ("whimbrel", "native-rocksdb", "transformwithstate")
 WARM_UP_EPOCHS = 4
 
 
@@ -40,10 +42,10 @@ class Settings:
     epochs: int = 5
     scale: float = 1.0
 
-    @property
-    def stream(self) -> TimedStream:
-        """The stream that all systems read."""
-        return TimedStream(max(1, int(self.keys * self.scale)), max(1, int(self.rows_per_epoch * self.scale)))
+    def stream_of(self, case: Case) -> TimedStream:
+        """The stream that all systems of a case read."""
+        scale = self.scale * case.share
+        return TimedStream(max(1, int(self.keys * scale)), max(1, int(self.rows_per_epoch * scale)))
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,35 +53,56 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises BadInput for an operator or a system that is not there.
     """
-    chosen, systems = wanted(options, list(CASES), "operators", "operator"), wanted(options, SYSTEMS)
+    cases = all_cases()
+    chosen, systems = wanted(options, list(cases), "operators", "operator"), wanted(options, SYSTEMS)
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     with bench_session() as spark:
-        results = [_record(spark, name, system, settings) for name in announced(options, chosen) for system in systems]
+        results = [
+            _record(spark, name, cases[name], system, settings)
+            for name in announced(options, chosen)
+            for system in systems
+            if system in ("whimbrel", cases[name].peer)
+        ]
     return {"bench": "operators", "settings": asdict(settings), "results": with_ratios(results)}
 
 
+def all_cases() -> dict[str, Case]:
+    """Every case by the name of its operator."""
+    from whimbrel.bench import aggregate_cases, operator_cases, python_cases
+
+    return aggregate_cases.CASES | operator_cases.CASES | python_cases.CASES
+
+
 def with_ratios(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each record of ours with ``times_native``: its rows per second over those of Spark's operator in the same run."""
-    native = {r["operator"]: r["rows_per_second"] for r in results if r["system"] == "native-rocksdb"}
+    """Each record of ours with two ratios of the same run.
+
+    ``times_native`` is its rows per second over those of the native way; ``during_over_steady`` is its longest epoch
+    while the job was rescaled over the longest one before.
+    """
+    native = {r["operator"]: r["rows_per_second"] for r in results if r["system"] != "whimbrel"}
     for record in results:
+        lengths = record.get("epoch_ms", {})
+        during, before = (lengths.get(part, {}).get("max") for part in ("during", "before"))
+        if during and before:
+            record["during_over_steady"] = round(during / before, 2)
         other = native.get(record["operator"])
         if record["system"] == "whimbrel" and other:
             record["times_native"] = round(record["rows_per_second"] / other, 2)
     return results
 
 
-def _record(spark: SparkSession, name: str, system: str, settings: Settings) -> dict[str, Any]:
+def _record(spark: SparkSession, name: str, case: Case, system: str, settings: Settings) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
     try:
         measure = _ours if system == "whimbrel" else _native
-        return {"operator": name, "system": system, **measure(spark, CASES[name], settings, folder)}
+        return {"operator": name, "system": system, **measure(spark, case, settings, folder)}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _native(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> dict[str, Any]:
     peers.use_provider(spark, peers.ROCKSDB, settings.slots)
-    query = _start(case.native(settings.stream.read(spark)), case.mode, folder)
+    query = _start(case.native(settings.stream_of(case).read(spark)), case.mode, folder)
     steady = run_epochs(query, settings.epochs + WARM_UP_EPOCHS, settings.seconds).after(WARM_UP_EPOCHS)
     return _figures(steady, (steady.duration_ms, [], [])) | {"correct": None}
 
@@ -92,7 +115,7 @@ def _ours(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> 
 
     sizes = {"max_slots": settings.slots, "bins": settings.bins, "slots": max(1, settings.slots // 2)}
     job = whimbrel.job(spark, "operators", directory=folder, **sizes)
-    follower = Follower(_start(case.ours(job, settings.stream.read(spark)), "append", folder))
+    follower = Follower(_start(case.ours(job, settings.stream_of(case).read(spark)), "append", folder))
     try:
         follower.epochs(WARM_UP_EPOCHS)
         follower.epochs(settings.epochs, settings.seconds)
@@ -109,7 +132,7 @@ def _ours(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> 
     report = job.audit()
     state = read_table(spark, job.board, job.checkpoint, case.name, case.table)
     job.close()
-    correct = report.ok and case.holds(state, settings.stream, report.rows)
+    correct = report.ok and case.holds(state, settings.stream_of(case), report.rows)
     return _figures(steady, parts) | {"correct": correct}
 
 

@@ -80,7 +80,9 @@ def fix_operator(
     older, whose tables it names under ``earlier``. Raises JobMismatch.
     """
     wanted = json.loads(json.dumps(description))
-    store.put_if_absent(f"control/operators/{name}", seal_frame("operator", json.dumps(wanted, sort_keys=True).encode()))
+    store.put_if_absent(
+        f"control/operators/{name}", seal_frame("operator", json.dumps(wanted, sort_keys=True).encode())
+    )
     fixed, number = _newest(store, name, directory)
     if {**fixed, EARLIER: None} == {**wanted, EARLIER: None}:
         return fixed

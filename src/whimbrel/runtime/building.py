@@ -46,6 +46,17 @@ def build_aggregate(
     return KeyedAggregate(name, key_columns(stream, key), aggregates, arrow_of(stream.schema), expiry_of(ttl))
 
 
+def check_mode(output_mode: str) -> None:
+    """BadInput for a mode that an operator cannot emit in; it says what to do instead of complete."""
+    if output_mode == "complete":
+        raise BadInput(
+            "output_mode 'complete' would emit all of the state in every epoch: use 'update' and let the sink keep the "
+            "newest row of every key, or read all of it when you want it with job.state(name)"
+        )
+    if output_mode not in ("append", "update"):
+        raise BadInput(f"output_mode is {output_mode!r}: use 'append' or 'update'")
+
+
 def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
     """At least one, and each made by one of our functions."""
     if not aggregates:
@@ -95,7 +106,9 @@ def check_defaults(columns: pa.Schema, defaults: Mapping[str, Any], what: str) -
         try:
             pa.array([value], columns.field(column).type)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise BadInput(f"the default of {column!r} is {value!r}: it must be {columns.field(column).type}") from error
+            raise BadInput(
+                f"the default of {column!r} is {value!r}: it must be {columns.field(column).type}"
+            ) from error
 
 
 def build_per_bin(

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def build_dedup(name: str, stream: DataFrame, key: Keys, time: str | None, watermark: str | None) -> Dedup:
+def build_dedup(
+    name: str, stream: DataFrame, key: Keys, time: str | None, watermark: str | None, begins: bool = False
+) -> Dedup:
     """The first row of every key."""
     keys = key_columns(stream, key)
     if (time is None) != (watermark is None):
@@ -25,6 +27,10 @@ def build_dedup(name: str, stream: DataFrame, key: Keys, time: str | None, water
     if time is not None and watermark is not None:
         check_event_time(stream, time)
         milliseconds(watermark)
+    if begins and time is not None and time not in keys:
+        raise BadInput(
+            f"initial keys have no time to be forgotten by: name {time!r} among the keys, or leave initial out"
+        )
     return Dedup(name, keys, arrow_of(stream.schema), time, watermark)
 
 

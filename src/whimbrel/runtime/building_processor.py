@@ -29,6 +29,7 @@ def build_processor(
     time: str | None,
     watermark: str | None,
     zone: str,
+    begins: bool = False,
 ) -> Processor:
     """The processor with its state in bins; its ``init`` runs here once, to learn what state it declares."""
     if not isinstance(processor, StatefulProcessor):
@@ -40,8 +41,8 @@ def build_processor(
     if time is not None and watermark is not None:
         check_event_time(stream, time)
         milliseconds(watermark)
-    if type(processor).handleInitialState is not StatefulProcessor.handleInitialState:
-        raise BadInput("handleInitialState cannot be kept: let the initial rows come first in the stream instead")
+    if begins and type(processor).handleInitialState is StatefulProcessor.handleInitialState:
+        raise BadInput(f"{type(processor).__name__} has no handleInitialState: it says what initial rows mean")
     output = arrow_of(parse_ddl(schema, "schema"))
     times = ProcessorTime(time_mode, time, watermark, zone)
     return Processor(name, key_columns(stream, key), arrow_of(stream.schema), processor, output, times)

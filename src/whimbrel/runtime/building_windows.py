@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from whimbrel.model.durations import milliseconds
 from whimbrel.model.errors import BadInput
-from whimbrel.runtime.building import Keys, check_aggregates, key_columns
+from whimbrel.runtime.building import Keys, check_aggregates, check_mode, key_columns
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.sessions import SessionAggregate
 from whimbrel.runtime.operators.windows import END, START, WindowedAggregate, WindowShape
@@ -80,8 +80,7 @@ def check_event_time(stream: DataFrame, time: str) -> None:
 
 def check_output_mode(output_mode: str, watermark: str | None) -> None:
     """Append needs a watermark: without one no window is ever final."""
-    if output_mode not in ("append", "update"):
-        raise BadInput(f"output_mode is {output_mode!r}: use 'append' (final rows, once) or 'update' (every change)")
+    check_mode(output_mode)
     if output_mode == "append" and watermark is None:
         raise BadInput("append emits a window when the watermark closes it: give watermark='10 seconds', or use update")
     if watermark is not None:

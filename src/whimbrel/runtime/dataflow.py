@@ -28,15 +28,18 @@ def install(
         if not stream.isStreaming:
             raise BadInput(f"operator {operator.name!r} needs a streaming DataFrame: read it with spark.readStream")
     check_serialisable(operator)
-    narrowed = [stream.select(*side.columns) for stream, side in zip(inputs, operator.sides, strict=True)]
-    if all(side.delay is not None for side in operator.sides):
+    narrowed = [
+        stream.select(*(fn.col(f"`{column}`") for column in side.columns))
+        for stream, side in zip(inputs, operator.sides, strict=True)
+    ]
+    if operator.apart or all(side.delay is not None for side in operator.sides):
         routed = _routed_apart(spark, place, operator, narrowed)
     else:
         joined = narrowed[0] if len(narrowed) == 1 else _union_of_sides(narrowed)
         beating = joined.union(_heartbeat(spark, place, operator, joined.schema))
         routed = beating.mapInArrow(Router(place, operator), ROUTED_DDL)
-        if operator.delay is not None:
-            routed = routed.withWatermark("event_time", operator.delay)
+    if operator.delay is not None and any(side.delay is None for side in operator.sides):
+        routed = routed.withWatermark("event_time", operator.delay)
     grouped = routed.groupBy("slot_token")
     return grouped.transformWithStateInPandas(Host(place, operator), operator.output, output_mode, operator.time_mode)
 
@@ -55,16 +58,16 @@ def check_serialisable(operator: Operator) -> None:
 
 
 def _routed_apart(spark: SparkSession, place: JobPlace, operator: Operator, streams: Sequence[DataFrame]) -> DataFrame:
-    """Every input routed by itself, so that each has a watermark of its own and Spark goes by the slowest of them.
+    """Every input routed by itself. Where each has a watermark of its own Spark goes by the slowest of them.
 
     One union of routers is one stage: its first task is still the one that calls the slots.
     """
     routed = None
     for number, (stream, side) in enumerate(zip(streams, operator.sides, strict=True)):
-        assert side.delay is not None
         beating = stream.union(_heartbeat(spark, place, operator, stream.schema)) if number == 0 else stream
         mine = beating.mapInArrow(Router(place, operator, number), ROUTED_DDL)
-        mine = mine.withWatermark("event_time", side.delay)
+        if side.delay is not None:
+            mine = mine.withWatermark("event_time", side.delay)
         routed = mine if routed is None else routed.union(mine)
     assert routed is not None
     return routed

@@ -82,19 +82,32 @@ class Job(JobOperators):
         """``result.writeStream`` with the job's checkpoint and name already set."""
         return result.writeStream.option("checkpointLocation", self.checkpoint).queryName(self.settings.name)
 
-    def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
-        """Put any operator into the stream. Takes the lease; raises JobMismatch where a restart changed the operator."""
+    def install(
+        self,
+        operator: Operator,
+        *inputs: DataFrame,
+        output_mode: str = "append",
+        initial: Mapping[str, DataFrame] | None = None,
+    ) -> DataFrame:
+        """Put any operator into the stream; ``initial`` names rows that its tables begin with.
+
+        Takes the lease; raises JobMismatch where a restart changed the operator.
+        """
+        from whimbrel.runtime.building import check_mode
         from whimbrel.runtime.dataflow import install
+        from whimbrel.runtime.initial_state import with_initial
         from whimbrel.runtime.opening import describe_tables, earlier_tables_of
 
+        check_mode(output_mode)
         held = self._take_lease()
         prepare_session(self._spark, self.settings.max_slots)
         description = operator.describe() | {"schemas": describe_tables(operator.tables())}
         fixed = fix_operator(self.board.store, operator.name, description, self.directory, self._why_not_grow)
+        operator, seeds = with_initial(self._spark, self.board.store, self.directory, operator, initial or {})
         operator.earlier = earlier_tables_of(fixed)
         self._name_once(operator.name)
         place = JobPlace(self.directory, self.settings, held.generation)
-        return install(self._spark, place, operator, inputs, output_mode)
+        return install(self._spark, place, operator, [*inputs, *seeds], output_mode)
 
     # -- the migrations -------------------------------------------------------------------------------------------
 
@@ -161,6 +174,20 @@ class Job(JobOperators):
         from whimbrel.runtime.reading import late_rows
 
         return late_rows(self._spark, self.board, self.checkpoint)
+
+    def state(self, operator: str, table: str | None = None) -> DataFrame:
+        """The committed state of an operator as a DataFrame: keys, then state columns. ``table`` is its first by default.
+
+        Gathered on the driver. It can be the ``initial`` state of another job.
+        """
+        from whimbrel.runtime.opening import tables_of
+        from whimbrel.runtime.reading import read_table
+
+        known = self.board.operators()
+        if operator not in known:
+            raise BadInput(f"the job has no operator {operator!r}: it has {', '.join(known) or 'none'}")
+        chosen = tables_of(known[operator])[0].name if table is None else table
+        return self._spark.createDataFrame(read_table(self._spark, self.board, self.checkpoint, operator, chosen))
 
     def stats(self, since_epoch: int = 0) -> DataFrame:
         """Rows, time and state per operator, epoch, slot and bin, as a DataFrame."""

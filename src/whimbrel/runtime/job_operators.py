@@ -21,8 +21,14 @@ class JobOperators:
     """What a job can put into a stream. Every method returns an ordinary streaming DataFrame."""
 
     @abstractmethod
-    def install(self, operator: Operator, *inputs: DataFrame, output_mode: str = "append") -> DataFrame:
-        """Put an operator into the stream."""
+    def install(
+        self,
+        operator: Operator,
+        *inputs: DataFrame,
+        output_mode: str = "append",
+        initial: Mapping[str, DataFrame] | None = None,
+    ) -> DataFrame:
+        """Put an operator into the stream; ``initial`` names rows that its tables begin with."""
 
     @abstractmethod
     def _session_zone(self) -> str:
@@ -34,19 +40,22 @@ class JobOperators:
         key: Keys,
         *,
         ttl: str | None = None,
+        initial: DataFrame | None = None,
         name: str = "aggregate",
         output_mode: str = "append",
         **aggregates: Aggregate,
     ) -> DataFrame:
         """Vectorised aggregates per key; a row for every key that changed in an epoch.
 
-        With ``ttl`` ("1 hour") a key without rows for that long, by processing time, is forgotten.
+        With ``ttl`` ("1 hour") a key without rows for that long, by processing time, is forgotten. ``initial`` are rows of
+        keys and state to begin with: a column per aggregate, and NAME.sum and NAME.count for a mean.
 
         ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
         """
         from whimbrel.runtime.building import build_aggregate
 
-        return self.install(build_aggregate(name, stream, key, aggregates, ttl), stream, output_mode=output_mode)
+        operator = build_aggregate(name, stream, key, aggregates, ttl)
+        return self.install(operator, stream, output_mode=output_mode, initial=begins_with("keys", initial))
 
     def state_machine(
         self,
@@ -57,6 +66,7 @@ class JobOperators:
         *,
         ttl: str | None = None,
         defaults: Mapping[str, Any] | None = None,
+        initial: DataFrame | None = None,
         name: str = "state_machine",
         output_mode: str = "append",
     ) -> DataFrame:
@@ -65,11 +75,12 @@ class JobOperators:
         ``fold(state, rows)`` gets the key's state (None for a new key) and its rows of one epoch, and returns the new
         state, or None to forget the key. A row of key and new state is emitted for every key that changed. After a
         restart ``schema`` may have new state columns; keys from before find null in them, or the value in ``defaults``.
+        ``initial`` are rows of ``schema`` to begin with.
         """
         from whimbrel.runtime.building import build_state_machine
 
         operator = build_state_machine(name, stream, key, fold, schema, ttl, defaults)
-        return self.install(operator, stream, output_mode=output_mode)
+        return self.install(operator, stream, output_mode=output_mode, initial=begins_with("keys", initial))
 
     def unary(
         self,
@@ -80,6 +91,7 @@ class JobOperators:
         *,
         tables: Tables | None = None,
         defaults: Mapping[str, Mapping[str, Any]] | None = None,
+        initial: Mapping[str, DataFrame] | None = None,
         schedules: str | None = None,
         time: str | None = None,
         watermark: str | None = None,
@@ -89,7 +101,8 @@ class JobOperators:
         """A function over Arrow batches with keyed tables and post-dated records; see ``BinsContext``.
 
         ``tables`` maps names to (key DDL, value DDL), and ``defaults`` (name to column to value) are what rows from before
-        a column was there find in it; ``schedules`` is the DDL of post-dated records; ``time`` is the
+        a column was there find in it; ``initial`` maps names to rows of keys and values that a table begins with;
+        ``schedules`` is the DDL of post-dated records; ``time`` is the
         event time column and ``watermark`` its delay, as Spark writes it.
         """
         from whimbrel.runtime.building import build_per_bin
@@ -97,7 +110,7 @@ class JobOperators:
         operator = build_per_bin(
             name, [stream], [key], step, schema, tables or {}, schedules, [time], watermark, defaults
         )
-        return self.install(operator, stream, output_mode=output_mode)
+        return self.install(operator, stream, output_mode=output_mode, initial=initial)
 
     def binary(
         self,
@@ -122,7 +135,16 @@ class JobOperators:
 
         times = [left_time, right_time]
         operator = build_per_bin(
-            name, [left, right], [left_key, right_key], step, schema, tables or {}, schedules, times, watermark, defaults
+            name,
+            [left, right],
+            [left_key, right_key],
+            step,
+            schema,
+            tables or {},
+            schedules,
+            times,
+            watermark,
+            defaults,
         )
         return self.install(operator, left, right, output_mode=output_mode)
 
@@ -177,16 +199,18 @@ class JobOperators:
         *,
         time: str | None = None,
         watermark: str | None = None,
+        initial: DataFrame | None = None,
         name: str = "dedup",
     ) -> DataFrame:
         """The first row of every key. Without a watermark keys are remembered for good.
 
         With one, and ``time`` among the keys, as ``dropDuplicates``; with other keys as
-        ``dropDuplicatesWithinWatermark``: duplicates within the delay are caught.
+        ``dropDuplicatesWithinWatermark``: duplicates within the delay are caught. ``initial`` are keys seen before.
         """
         from whimbrel.runtime.building_joins import build_dedup
 
-        return self.install(build_dedup(name, stream, key, time, watermark), stream)
+        operator = build_dedup(name, stream, key, time, watermark, initial is not None)
+        return self.install(operator, stream, initial=begins_with("seen", initial))
 
     def join(
         self,
@@ -223,16 +247,19 @@ class JobOperators:
         *,
         table_on: Keys | None = None,
         how: str = "left",
+        initial: DataFrame | None = None,
         name: str = "enrich",
     ) -> DataFrame:
         """Every row with the newest value of its key from ``table``, a stream of rows that each replace their key's value.
 
-        For a table that does not change Spark's own ``stream.join(table, on)`` needs no state.
+        ``initial`` are rows of the table to begin with. For a table that does not change Spark's own
+        ``stream.join(table, on)`` needs no state.
         """
         from whimbrel.runtime.building_joins import build_enrichment
 
         keys = (on, on if table_on is None else table_on)
-        return self.install(build_enrichment(name, stream, table, keys, how), stream, table)
+        operator = build_enrichment(name, stream, table, keys, how)
+        return self.install(operator, stream, table, initial=begins_with("values", initial))
 
     def processor(
         self,
@@ -244,15 +271,22 @@ class JobOperators:
         time_mode: str = "None",
         time: str | None = None,
         watermark: str | None = None,
+        initial: DataFrame | None = None,
         name: str = "processor",
         output_mode: str = "append",
     ) -> DataFrame:
         """An existing ``StatefulProcessor`` unchanged: value, list and map state, timers and TTL, in bins that move.
 
-        ``schema`` is what it emits. What cannot be kept in a bin is refused by name when the stream is built.
+        ``schema`` is what it emits; ``initial`` are rows for its ``handleInitialState``. What cannot be kept in a bin
+        is refused by name when the stream is built.
         """
         from whimbrel.runtime.building_processor import build_processor
 
-        zone = self._session_zone()
-        operator = build_processor(name, stream, key, processor, schema, time_mode, time, watermark, zone)
-        return self.install(operator, stream, output_mode=output_mode)
+        zone, begins = self._session_zone(), initial is not None
+        operator = build_processor(name, stream, key, processor, schema, time_mode, time, watermark, zone, begins)
+        return self.install(operator, stream, output_mode=output_mode, initial=begins_with("keys", initial))
+
+
+def begins_with(table: str, initial: DataFrame | None) -> Mapping[str, DataFrame] | None:
+    """Initial rows of an operator's one table, by its name."""
+    return None if initial is None else {table: initial}

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from whimbrel.state.hashing import KeyHashes
+from whimbrel.model.errors import BadInput
+from whimbrel.state.hashing import KeyHashes, rehash
 from whimbrel.state.ledger import SlotLedger, TableSpec
 from whimbrel.state.table import KeyedTable
 
@@ -86,7 +87,8 @@ class Operator(ABC):
     """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it.
 
     ``tick_ms`` is how long an idle stream may rest where the operator waits for processing time; 0 where it does not.
-    ``earlier`` are the tables that the operator of this name had before it grew: some slot's state may still rest in them.
+    ``apart`` asks for a router per input though the inputs have one watermark. ``earlier`` are the tables that the
+    operator of this name had before it grew: some slot's state may still rest in them.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Operator(ABC):
     time_mode: str = "None"
     tick_ms: int = 0
     earlier: Sequence[Sequence[TableSpec]] = ()
+    apart: bool = False
 
     @abstractmethod
     def tables(self) -> Sequence[TableSpec]:
@@ -112,3 +115,28 @@ class Operator(ABC):
     @abstractmethod
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Apply an epoch's rows to the state and return the output, with the columns of ``output`` in its order."""
+
+    def begins_with(self, table: str, given: pa.Schema) -> pa.Schema:
+        """The columns of initial rows for a table; BadInput where some are missing in what is given."""
+        spec = next(spec for spec in self.tables() if spec.name == table)
+        wanted = [field for field in (*spec.key, *spec.value) if not field.name.startswith("_")]
+        missing = [field.name for field in wanted if field.name not in given.names]
+        if missing:
+            raise BadInput(
+                f"the initial rows of {self.name!r} lack the columns {', '.join(missing)}: they need "
+                + ", ".join(f"{field.name} {field.type}" for field in wanted)
+            )
+        return pa.schema(wanted)
+
+    def begin(self, call: SlotCall, table: str, rows: Rows) -> None:
+        """Take initial rows, each of a key of its own, into a table that does not have them."""
+        from whimbrel.runtime.operators.seeded import check_distinct
+
+        spec = next(spec for spec in self.tables() if spec.name == table)
+        keys = rows.batch.select(spec.key.names)
+        extra = keys.columns[len(self.sides[0].keys) :]
+        whole = Rows(rows.batch, rehash(rows.hashes, extra, call.bits) if extra else rows.hashes)
+        check_distinct(whole, keys, self.name)
+        places, _ = call.ledger.table(table).ensure(whole.hashes, keys)
+        values = rows.batch.select([name for name in spec.value.names if name in rows.batch.schema.names])
+        call.ledger.table(table).write(places, values)

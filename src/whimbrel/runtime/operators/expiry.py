@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from whimbrel.runtime.operator import SlotCall
+from whimbrel.runtime.operator import Rows, SlotCall
 from whimbrel.state.table import KeyedTable
 
 TOUCHED = "_touched_ms"
@@ -36,6 +36,10 @@ class Expiry:
         """Removes the keys that have expired."""
         if self.ttl_ms is not None:
             table.delete(call.rows_below(table, TOUCHED, call.now_ms - self.ttl_ms + 1))
+
+    def stamped_rows(self, call: SlotCall, rows: Rows) -> Rows:
+        """Rows of keys and values with this epoch's time."""
+        return Rows(self.stamp(call, rows.batch), rows.hashes)
 
     def stamp(self, call: SlotCall, values: pa.RecordBatch) -> pa.RecordBatch:
         """The values with this epoch's time."""

@@ -59,6 +59,10 @@ class KeyedAggregate(Operator):
         group, first = group_rows(rows.hashes)
         return self._with_keys(rows, first, self._cells.start(rows.batch, group, first.size))
 
+    def begin(self, call: SlotCall, table: str, rows: Rows) -> None:
+        """Initial rows count as touched in the first epoch."""
+        super().begin(call, table, self._expiry.stamped_rows(call, rows))
+
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Merge the combined rows of all mappers into the state; emit the keys that changed."""
         table = call.ledger.table(TABLE)

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, TimerValues
 
+from whimbrel.model.errors import BadInput
 from whimbrel.runtime.operator import TICK_MS, Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.event_time import is_late
 from whimbrel.runtime.operators.processor_states import Entry, Handle, KeyState, Variable
@@ -77,6 +78,18 @@ class Processor(Operator):
             "variables": [f"{v.name} {v.kind} {v.ttl_ms}" for v in self._variables],
         }
 
+    def begins_with(self, table: str, given: pa.Schema) -> pa.Schema:
+        """The keys, and whatever else the processor wants to be told."""
+        missing = [key for key in self._keys.names if key not in given.names]
+        if missing:
+            raise BadInput(f"the initial rows of {self.name!r} lack the key columns {', '.join(missing)}")
+        others = [field for field in given if field.name not in self._keys.names]
+        return pa.schema([*self._keys, *others])
+
+    def begin(self, call: SlotCall, table: str, rows: Rows) -> None:
+        """Tell the processor of every key's initial rows."""
+        _Turn.begin(self, call).initial(rows)
+
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Rows of every key, then timers."""
         turn = _Turn.begin(self, call)
@@ -118,6 +131,16 @@ class _Turn:
         """The processor's answers to the rows."""
         if not rows.batch.num_rows:
             return
+        for key, frame in self._each_key(rows):
+            yield from self.processor.handleInputRows(key, iter([frame]), self.times)
+
+    def initial(self, rows: Rows) -> None:
+        """Lets the processor make state of rows that are no input."""
+        for key, frame in self._each_key(rows):
+            self.processor.handleInitialState(key, frame, self.times)
+
+    def _each_key(self, rows: Rows) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+        """Every key with its rows, its state at hand; all states are kept after the last one."""
         group, first = group_rows(rows.hashes)
         keys = rows.batch.select(self.operator._keys.names).take(pa.array(first))
         order = np.argsort(group, kind="stable")
@@ -126,7 +149,7 @@ class _Turn:
         states = self._load(rows.hashes.take(first))
         for state, key, start, end in zip(states, _tuples(keys), [0, *ends[:-1]], ends, strict=True):
             self.handle.clock.state = state
-            yield from self.processor.handleInputRows(key, iter([frame.iloc[start:end]]), self.times)
+            yield key, frame.iloc[start:end]
         self._save(rows.hashes.take(first), keys, states)
 
     def timers(self) -> Iterator[pd.DataFrame]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from whimbrel.model.errors import OperatorFailed
-from whimbrel.runtime.operator import Operator, Side, SlotCall
+from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.expiry import Expiry
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
@@ -62,6 +62,10 @@ class StateMachine(Operator):
             "keys": [f"{f.name} {f.type}" for f in self._keys],
             "state": [f"{f.name} {f.type}" for f in self._state],
         }
+
+    def begin(self, call: SlotCall, table: str, rows: Rows) -> None:
+        """Initial rows count as touched in the first epoch."""
+        super().begin(call, table, self._expiry.stamped_rows(call, rows))
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Fold every key's rows into its state."""
