@@ -200,11 +200,13 @@ class MapState(_State):
 
     def getValue(self, key: Values) -> Values | None:  # noqa: N802
         """The value of a map key, or None."""
-        return next((e.value for e in self._living() if e.key == self._entry_key(key)), None)
+        wanted = self._entry_key(key)
+        return next((e.value for e in self._living() if e.key == wanted), None)
 
     def containsKey(self, key: Values) -> bool:  # noqa: N802
         """Whether the map has this key."""
-        return any(e.key == self._entry_key(key) for e in self._living())
+        wanted = self._entry_key(key)
+        return any(e.key == wanted for e in self._living())
 
     def updateValue(self, key: Values, value: Values) -> None:  # noqa: N802
         """Sets the value of a map key."""
@@ -213,7 +215,8 @@ class MapState(_State):
 
     def removeKey(self, key: Values) -> None:  # noqa: N802
         """Forgets a map key."""
-        self._set([e for e in self._living() if e.key != self._entry_key(key)])
+        wanted = self._entry_key(key)
+        self._set([e for e in self._living() if e.key != wanted])
 
     def iterator(self) -> Iterator[tuple[Values, Values]]:
         """All (key, value) pairs."""
