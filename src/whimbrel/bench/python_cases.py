@@ -38,7 +38,7 @@ class Alarming(StatefulProcessor):
         total = (self._count.get()[0] if self._count.exists() else 0) + sum(len(frame) for frame in rows)
         self._count.update((total,))
         self._handle.registerTimer(timerValues.getCurrentWatermarkInMs() + 1000)
-        yield pd.DataFrame()
+        return iter(())
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
         """Ring."""
