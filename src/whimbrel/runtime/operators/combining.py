@@ -68,7 +68,7 @@ class Cells:
     @property
     def defaults(self) -> dict[str, Any]:
         """The neutral value of every state column."""
-        found = {}
+        found: dict[str, Any] = {}
         for cell in self.cells:
             found.update(zip([field.name for field in cell.fields], cell.neutral, strict=True))
         return found
