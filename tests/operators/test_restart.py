@@ -52,7 +52,7 @@ def test_a_fold_and_its_initial_rows_gain_a_column_at_a_restart(spark, tmp_path)
         return (len(found) + (state.times if state else 0), summing(state, found))
 
     job = opened(spark, tmp_path)
-    with pytest.raises(JobMismatch, match="holds column 'n' as int64"):
+    with pytest.raises(JobMismatch, match="keeps 'n int64' among its state"):
         job.state_machine(given.read(spark), "k", summing, "k string, n string")
     schema = "k string, times long, n long"
     result = job.state_machine(given.read(spark), "k", counting, schema, defaults={"times": 50})
