@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from tests.nexmark.scenarios import tables, unwrapped
-from tests.state.doubles import MemoryBackend
 
 from whimbrel.model.durations import milliseconds
 from whimbrel.nexmark.arrivals import end_of_input
@@ -28,6 +27,7 @@ from whimbrel.runtime.operator import Rows, Side, SlotCall
 from whimbrel.runtime.operators.per_bin import PerBin
 from whimbrel.state.hashing import KeyHashes, hash_keys
 from whimbrel.state.ledger import SlotLedger
+from whimbrel.testing import MemoryBackend
 
 _TYPES = {
     "bigint": pa.int64(),

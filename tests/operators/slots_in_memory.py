@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from tests.operators.drawing import Turn
-from tests.state.doubles import MemoryBackend
 
 from whimbrel.model.durations import milliseconds
 from whimbrel.runtime.operator import Operator, Rows, SlotCall
@@ -20,6 +19,7 @@ from whimbrel.runtime.operators.event_time import micros_of
 from whimbrel.runtime.packing import as_batch
 from whimbrel.state.hashing import KeyHashes, hash_keys
 from whimbrel.state.ledger import SlotLedger
+from whimbrel.testing import MemoryBackend
 
 BITS, SLOTS = 3, 3
 _NONE = KeyHashes(np.zeros(0, np.uint64), np.zeros(0, np.uint64))

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.state.doubles import KEY, MemoryBackend, keys_batch
+from tests.state.doubles import KEY, keys_batch
 
 from whimbrel.model import BadInput
 from whimbrel.state.backend import TableSpec
 from whimbrel.state.hashing import hash_keys
 from whimbrel.state.ledger import SlotLedger
 from whimbrel.state.table import KeyedTable
+from whimbrel.testing import MemoryBackend
 
 NOW = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))
 SCALARS = {

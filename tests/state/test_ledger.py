@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.state.doubles import KEY, VALUE, MemoryBackend, bin_of, content, damage, drop, flip, keys_batch, put
+from tests.state.doubles import KEY, VALUE, bin_of, content, damage, drop, flip, keys_batch, put
 
 from whimbrel.model import BadInput, Damaged, JobMismatch
 from whimbrel.state.backend import TableSpec
 from whimbrel.state.ledger import SlotLedger, run_epoch
+from whimbrel.testing import MemoryBackend
 
 BITS = 3
 SPECS = [TableSpec("counts", KEY, VALUE), TableSpec("other", KEY, VALUE)]

@@ -5,13 +5,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.state.doubles import KEY, VALUE, MemoryBackend
+from tests.state.doubles import KEY, VALUE
 
 from whimbrel.model import BadInput
 from whimbrel.state.hashing import hash_keys
 from whimbrel.state.ledger import SlotLedger
 from whimbrel.state.postdated import PostDated, postdated_spec
 from whimbrel.state.table import KeyedTable
+from whimbrel.testing import MemoryBackend
 
 BITS = 2
 RECORD = pa.schema([("who", pa.string()), ("what", pa.list_(pa.int64()))])
