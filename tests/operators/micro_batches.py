@@ -96,7 +96,7 @@ def run_migrating(
 
     def after(epoch: int) -> None:
         if epoch in targets:
-            job.board.post_target(Assignment.even(BINS, targets[epoch]), Pacing.of("batched", size=4))
+            job.board.post_target(Assignment.even(BINS, targets[epoch]), Pacing.of("batched", size=8))
 
     try:
         emitted = run(result, job.checkpoint, mode, after)

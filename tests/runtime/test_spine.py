@@ -29,12 +29,20 @@ def test_slot_tokens_fall_where_spark_puts_them(spark):
         assert [r[0] for r in placed] == list(range(slots))
 
 
+def with_bins_moved(now: Assignment, bins: int, rng: np.random.Generator) -> Assignment:
+    """The assignment after so many bins, drawn at random, have each gone to another slot."""
+    owner = list(now.owner)
+    for b in rng.choice(BINS, bins, replace=False):
+        owner[b] = (owner[b] + int(rng.integers(1, MAX_SLOTS))) % MAX_SLOTS
+    return Assignment(tuple(owner))
+
+
 def test_every_pacing_moves_a_running_counter_exactly_and_the_output_is_exact_too(spark, tmp_path):
     run = start(spark, tmp_path, sink=True)
     rng = np.random.default_rng(3)
     run.follower.epochs(1)
     for pacing in NAMES:
-        target = Assignment(tuple(int(x) for x in rng.integers(0, MAX_SLOTS, BINS)))
+        target = with_bins_moved(run.job.board.assignment(), 3 if pacing == "fluid" else 8, rng)
         run.move_to(target, pacing, **({"size": 4} if pacing != "fluid" else {}))
         run.settle()
         assert run.job.board.assignment() == target
