@@ -43,6 +43,7 @@ def check(spark, tmp_path, query):
     assert answer["epochs"] == 7 and answer["moves"] > 16
 
 
+@pytest.mark.slow
 def test_q4_closes_auctions_in_event_time_while_their_bins_move(spark, tmp_path):
     check(spark, tmp_path, "q4")
 

@@ -29,6 +29,7 @@ def test_dedup_by_key_and_time_is_that_of_spark(spark, tmp_path, rows):
     same([{"k": r["k"], "at": r["at"]} for r in ours], [{"k": r["k"], "at": r["at"]} for r in theirs])
 
 
+@pytest.mark.slow
 def test_dedup_within_the_watermark_is_that_of_spark(spark, tmp_path, rows):
     def timed(stream):
         return stream.where("at IS NOT NULL")

@@ -1,11 +1,13 @@
 """A processor inside migratable bins says what the same class says inside Spark's own operator."""
 
 import numpy as np
+import pytest
 from tests.operators import random_rows
 from tests.operators.micro_batches import Input, run_migrating, run_native, same
 from tests.operators.processors import Everything
 
 
+@pytest.mark.slow
 def test_a_processor_with_timers_says_what_it_says_inside_spark(spark, tmp_path, seed):
     rows = Input(tmp_path / "rows", random_rows.batches(np.random.default_rng(seed + 3), 3, 12, keys=4))
 

@@ -79,6 +79,7 @@ class Remembering(StatefulProcessor):
         pass
 
 
+@pytest.mark.slow
 def test_a_processor_is_told_of_initial_rows_as_spark_tells_it(spark, tmp_path):
     given = Input(tmp_path / "rows", [rows([("a", 1), ("b", 2)]), rows([("a", 3), ("b", 4)])])
     before = spark.createDataFrame([("a", 100), ("b", 10), ("b", 20)], "k string, start long")

@@ -36,7 +36,7 @@ TUMBLING, SLIDING = ("15 seconds",), ("20 seconds", "8 seconds")
     ("window", "mode"),
     [
         (SLIDING, "append"),
-        (TUMBLING, "update"),
+        pytest.param(TUMBLING, "update", marks=pytest.mark.slow),
         pytest.param(TUMBLING, "append", marks=pytest.mark.slow),
         pytest.param(SLIDING, "update", marks=pytest.mark.slow),
     ],
