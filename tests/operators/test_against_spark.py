@@ -19,6 +19,7 @@ def with_order(rows):
     return [{name: row[name] for name in sorted(row)} for row in rows]
 
 
+@pytest.mark.slow
 def test_dedup_by_key_and_time_is_that_of_spark(spark, tmp_path, rows):
     ours = run_migrating(
         spark, tmp_path, lambda job, s: job.dedup(s, ["k", "at"], time="at", watermark="5 seconds"), [rows]
@@ -78,6 +79,7 @@ def test_a_bounded_join_is_that_of_spark(spark, tmp_path, seed, how):
     same(ours, theirs)
 
 
+@pytest.mark.slow
 def test_sessions_are_those_of_spark(spark, tmp_path, seed):
     batches = random_rows.batches(np.random.default_rng(seed + 2), 4, 25, step=40.0, keys=6)
     rows = Input(tmp_path / "rows", batches)

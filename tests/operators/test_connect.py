@@ -44,6 +44,7 @@ print("connected and correct")
 
 @pytest.mark.spark
 @pytest.mark.timeout(280)
+@pytest.mark.slow
 def test_a_job_counts_migrates_and_is_audited_over_spark_connect(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
