@@ -408,7 +408,7 @@ def test_a_full_disk_costs_the_copy_and_nothing_else(tmp_path, monkeypatch):
 
 
 def test_an_epoch_that_changes_most_rows_writes_pages_and_no_journal_and_deleted_rows_stay_away(monkeypatch):
-    monkeypatch.setattr("whimbrel.state.ledger.JOURNAL_BYTES_SPARED", 0)
+    monkeypatch.setattr("whimbrel.state.writing.JOURNAL_BYTES_SPARED", 0)
     dense_epochs = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)

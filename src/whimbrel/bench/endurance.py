@@ -6,8 +6,6 @@ of the handover (a ledger, a transfer, a seal that is kept) shows as a quarter o
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whimbrel.bench.epochs import Follower, Measured, percentiles
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.memory import MemoryWatch, Sample
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
@@ -45,14 +44,10 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """One record; ``scale`` shortens the run: 0.02 is ten epochs."""
     sizes = {k: options[k] for k in ("keys", "bins") if options.get(k)}
     settings = Settings(epochs=max(8, round(EPOCHS * float(options.get("scale") or 1))), **sizes)
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
-        with bench_session() as spark:
-            # The follower looks often, and every look reads all that Spark remembers.
-            spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "50")
-            return {"bench": "endurance", "keys": settings.keys, "results": [_record(spark, settings, folder)]}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder_of_a_run() as folder, bench_session() as spark:
+        # The follower looks often, and every look reads all that Spark remembers.
+        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "50")
+        return {"bench": "endurance", "keys": settings.keys, "results": [_record(spark, settings, folder)]}
 
 
 def _record(spark: SparkSession, settings: Settings, folder: Path) -> dict[str, Any]:

@@ -6,8 +6,6 @@ are deleted, and the first epoch rebuilds them from the state store.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import percentiles, run_epochs
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
 
@@ -37,11 +36,8 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     with bench_session("6g") as spark:
         for system in announced(options, chosen):
             for keys in sizes:
-                folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-                try:
+                with folder_of_a_run() as folder:
                     results.append(_record(spark, system, keys, folder))
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
     return {"bench": "held", "rows_per_epoch": ROWS_PER_EPOCH, "results": results}
 
 

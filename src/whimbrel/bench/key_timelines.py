@@ -6,8 +6,6 @@ All pacings follow each other in one run, so that they move the same state. The 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whimbrel.bench import peers
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.key_source import OpenLoopKeys
 from whimbrel.bench.memory import MemoryWatch, Sample
 from whimbrel.bench.open_loop import committed_epochs, histogram, latencies_ms, started_ms
@@ -59,11 +58,8 @@ def steady(spark: SparkSession, sizes: CountingSizes, system: str = "whimbrel") 
 
 
 def _in_a_folder(measure: Callable[[Path], list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
+    with folder_of_a_run() as folder:
         return measure(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _migrations(

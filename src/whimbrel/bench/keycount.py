@@ -7,8 +7,6 @@ with the same numbers of rows, as far as its epochs stay within ``EPOCH_MS_MAX``
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Measured, percentiles, run_epochs
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
 
@@ -91,11 +90,8 @@ def _typical_ms(record: Mapping[str, Any]) -> float:
 
 
 def _measure(spark: SparkSession, system: str, stream: KeyStream, settings: Settings) -> dict[str, Any]:
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
+    with folder_of_a_run() as folder:
         measured, counts = _SYSTEMS[system](spark, stream, settings, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     steady = measured.after(WARM_UP_EPOCHS)
     return {
         "system": system,

@@ -7,8 +7,6 @@ the same stream flows on.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import same_rows
 from whimbrel.bench.session import bench_session
@@ -76,12 +75,8 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     need("duckdb")
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     queries = list(NATIVE) if query == "all" else [query]
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
-        with bench_session() as spark:
-            results = measure_all(spark, queries, chosen, settings, folder, options)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder_of_a_run() as folder, bench_session() as spark:
+        results = measure_all(spark, queries, chosen, settings, folder, options)
     return {"bench": f"nexmark-{query}", "settings": _plain(settings), "results": with_ratios(results)}
 
 

@@ -8,8 +8,6 @@ repartition the state offline, restart) gets the same load, in a run of its own.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import is_answer
 from whimbrel.bench.nexmark_feed import Feed, shape_of
@@ -74,12 +73,9 @@ def measure(spark: SparkSession, query: str, settings: Settings, wanted: Sequenc
     found: list[dict[str, Any]] = []
     pacings = [name for name in wanted if name != OFFLINE]
     for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in wanted else []):
-        folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-        try:
+        with folder_of_a_run() as folder:
             ride = _Ride(spark, query, settings, folder)
             found += ride.offline() if part == [OFFLINE] else ride.live(part)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     return found
 
 

@@ -8,8 +8,6 @@ from two slots to all of them, then steady again; its state is checked against w
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.operator_cases import Case
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.timed_stream import TimedStream
@@ -92,12 +91,9 @@ def with_ratios(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _record(spark: SparkSession, name: str, case: Case, system: str, settings: Settings) -> dict[str, Any]:
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
+    with folder_of_a_run() as folder:
         measure = _ours if system == "whimbrel" else _native
         return {"operator": name, "system": system, **measure(spark, case, settings, folder)}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _native(spark: SparkSession, case: Case, settings: Settings, folder: Path) -> dict[str, Any]:

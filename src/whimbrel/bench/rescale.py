@@ -6,8 +6,6 @@ finish the last batch, repartition the state offline, restart.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
+from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
 
@@ -62,13 +61,10 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(spark: SparkSession, system: str, settings: Settings) -> dict[str, Any]:
-    folder = Path(tempfile.mkdtemp(prefix="whimbrel-bench-"))
-    try:
+    with folder_of_a_run() as folder:
         if system == "spark-offline-repartition":
             return _offline(spark, settings, folder)
         return _live(spark, system, settings, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _streams(settings: Settings) -> tuple[KeyStream, KeyStream]:

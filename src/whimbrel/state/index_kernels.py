@@ -32,6 +32,8 @@ from whimbrel.state.row_kernels import (
 )
 
 BASE, LOG, LIVING, FREED, BYTES = 0, 1, 2, 3, 4
+CHECK_WORDS = 1
+"""Words of a row that are this table's own: a bin's bytes are those that it would carry to another slot."""
 REGION_FIELDS = 5
 ENTRIES = 7
 BUCKET = 8
@@ -279,7 +281,7 @@ def insert_rows(index, regions, rows, counters, lists, bits, first, second, star
         rows[row, 0], rows[row, 1], rows[row, 3] = np.int64(first[i]), np.int64(second[i]), LIVE_BIT
         rows[row, 2] = check_word(rows, row)
         regions[region, LIVING] += 1
-        regions[region, BYTES] += width * 8
+        regions[region, BYTES] += (width - CHECK_WORDS) * 8
         counters[LIVE] += 1
         out[i] = row
     counters[STATUS] = GOING
@@ -302,7 +304,7 @@ def remove_rows(index, regions, rows, counters, lists, bits, numbers, marks):  #
         _set_entry(index, bucket, k, np.int64(0) if room else np.int64(1))
         regions[region, FREED] += 0 if room else 1
         regions[region, LIVING] -= 1
-        regions[region, BYTES] -= rows.shape[1] * 8
+        regions[region, BYTES] -= (rows.shape[1] - CHECK_WORDS) * 8
         counters[LIVE] -= 1
         marks[row] = 0
         give_row(rows, counters, row)

@@ -20,32 +20,21 @@ import numpy.typing as npt
 
 from whimbrel.model import BadInput, JobMismatch
 from whimbrel.state.backend import Backend, TableSpec
-from whimbrel.state.blocks import Block, apply_rows, no_hashes, pack_block, split_rows, to_bytes
+from whimbrel.state.blocks import apply_rows
 from whimbrel.state.copies import LocalCopy, borrow
 from whimbrel.state.damage import CopyDamaged
 from whimbrel.state.exports import export_bins, open_export
 from whimbrel.state.growth import earlier_tables, fill_grown, fingerprint_of
-from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.head import ABSENT, Head, OwnedBins, open_head
-from whimbrel.state.journal import journal_key, page_key, rebuild, seal_value
-from whimbrel.state.pages import SizeMap
+from whimbrel.state.journal import rebuild
 from whimbrel.state.table import KeyedTable
+from whimbrel.state.writing import Writing
 
 Bins = Sequence[int] | npt.NDArray[np.int64]
-Rows = npt.NDArray[np.int64]
 Result = TypeVar("Result")
 
-JOURNAL_BYTES_SPARED = 1 << 18
-"""While the journal is smaller than this no page is rewritten: small states stay in their journal."""
-JOURNAL_ENTRIES_MAX = 4096
-"""About how many entries a turn of the hand may take, whatever their size: building a copy reads them all."""
 VALUE_BYTES_LEAST = 1 << 10
 """The least ``value_bytes_max`` that makes sense."""
-FRAME_BYTES_MAX = 256
-"""More than what a frame and the heads of its blocks add to their content."""
-_REWRITE_SHARE = 0.75
-_DENSE_SHARE = 0.4
-_BYTES_PER_ROW_GUESS = 32
 
 
 class SlotLedger:
@@ -236,13 +225,8 @@ class SlotLedger:
             raise BadInput(f"epoch {epoch} cannot follow epoch {head.epoch}: epochs only grow")
         self._check_owned()
         head.since[sorted(self._fresh_bins)] = epoch
-        changed = [table.take_changed() for table in self.tables]
-        if self._has_grown or self._is_dense(changed):
-            written = self._write_all_pages(epoch)
-        else:
-            written = self._write_journal(epoch, changed)
-            self._turn_pages(epoch, sum(len(entry) for entry in written))
-        self._drop_entries(len(written))
+        writing = Writing(self._backend, head, self.tables, self._page_bytes, self._value_bytes_max)
+        written = writing.write(epoch, [table.take_changed() for table in self.tables], self._has_grown)
         head.link(epoch, written)
         self._backend.put_head(head.seal())
         for table in self.tables:
@@ -266,99 +250,6 @@ class SlotLedger:
                 raise BadInput(
                     f"table {spec.name!r} has rows of bin {strays[0]}, which this slot does not own: adopt it"
                 )
-
-    def _is_dense(self, changed: Sequence[Rows]) -> bool:
-        # When much of the state changed, writing all of it once is cheaper than a journal that is then folded into pages.
-        touched = sum(map(len, changed))
-        held = sum(table.count for table in self.tables)
-        return touched * _BYTES_PER_ROW_GUESS > JOURNAL_BYTES_SPARED and touched >= _DENSE_SHARE * held
-
-    def _write_all_pages(self, epoch: int) -> list[bytes]:
-        sizes = SizeMap(self.state_bytes()["total"], self._head.bits)
-        self._head.credit, self._head.pages.hand = 0.0, 0
-        written: list[bytes] = []
-        while not written or self._head.pages.hand:
-            written.append(self._write_page(*self._head.pages.next_piece(sizes, self._page_bytes), epoch))
-        return written
-
-    def _write_journal(self, epoch: int, changed: Sequence[Rows]) -> list[bytes]:
-        entries = []
-        for payload in self._journal_payloads(changed):
-            entry = seal_value("journal", epoch, payload)
-            self._backend.put(journal_key(self._head.journal_next), entry)
-            self._head.journal_sizes.append(len(entry))
-            entries.append(entry)
-        return entries
-
-    def _journal_payloads(self, changed: Sequence[Rows]) -> list[bytes]:
-        room = self._value_bytes_max - FRAME_BYTES_MAX
-        payloads: list[list[Block]] = [[]]
-        left = room
-        for block in self._changes(changed, room):
-            size = block.rows.nbytes + block.values.nbytes + 16 * len(block.removed) + 40
-            if size > left and payloads[-1]:
-                payloads.append([])
-                left = room
-            payloads[-1].append(block)
-            left -= size
-        return [payload for payload in map(to_bytes, payloads) if payload]
-
-    def _changes(self, changed: Sequence[Rows], bytes_max: int) -> list[Block]:
-        blocks = []
-        for number, (table, rows) in enumerate(zip(self.tables, changed, strict=True)):
-            for removed in _runs(self._truly_removed(table), bytes_max // 16):
-                blocks.append(pack_block(number, table, np.empty(0, np.int64), removed))
-            for run in split_rows(table, rows, bytes_max):
-                blocks.append(pack_block(number, table, run, no_hashes()))
-        return blocks
-
-    def _truly_removed(self, table: KeyedTable) -> KeyHashes:
-        if not table.removed:
-            return no_hashes()
-        hashes = KeyHashes.concat(table.removed)
-        hashes = hashes.take(self._head.stamps[hashes.bins(self._head.bits)] != ABSENT)
-        hashes = hashes.take(table.find(hashes) < 0)
-        return hashes.take(np.lexsort((hashes.second, hashes.first)))
-
-    def _turn_pages(self, epoch: int, journal_bytes: int) -> None:
-        head = self._head
-        if not journal_bytes:
-            return
-        sizes = SizeMap(self.state_bytes()["total"], head.bits)
-        whole = sizes.between(0, (1 << 64) - 1)
-        head.credit += max(_REWRITE_SHARE * journal_bytes, whole / JOURNAL_ENTRIES_MAX)
-        while True:
-            if not self._journal_is_long():
-                head.credit = 0.0
-                return
-            low, high = head.pages.next_piece(sizes, self._page_bytes)
-            if head.credit < sizes.between(low, high):
-                return
-            head.credit -= len(self._write_page(low, high, epoch))
-
-    def _journal_is_long(self) -> bool:
-        head = self._head
-        needed = head.journal_sizes[max(0, head.pages.position - head.journal_first) :]
-        return sum(needed) > min(JOURNAL_BYTES_SPARED, self._page_bytes) or len(needed) > JOURNAL_ENTRIES_MAX
-
-    def _write_page(self, low: int, high: int, epoch: int) -> bytes:
-        blocks = [pack_block(n, table, table.scan_range(low, high), no_hashes()) for n, table in enumerate(self.tables)]
-        data = seal_value("page", epoch, to_bytes(blocks))
-        if len(data) > self._value_bytes_max and low < high:
-            return self._write_page(low, low + (high - low) // 2, epoch)
-        number, free = self._head.pages.written(high, self._head.journal_next, epoch, len(data))
-        self._backend.put(page_key(number), data)
-        for other in free:
-            self._backend.remove(page_key(other))
-        return data
-
-    def _drop_entries(self, added: int) -> None:
-        head = self._head
-        spare = min(head.pages.position - head.journal_first, 2 * added + 2)
-        for _ in range(max(0, spare)):
-            self._backend.remove(journal_key(head.journal_first))
-            head.journal_first += 1
-            head.journal_sizes.pop(0)
 
 
 def _refill(copy: LocalCopy, head: Head, backend: Backend, where: str) -> bool:
@@ -388,7 +279,3 @@ def run_epoch(open_ledger: Callable[[], SlotLedger], work: Callable[[SlotLedger]
 
 def _ints(bins: Bins) -> list[int]:
     return sorted({int(b) for b in bins})
-
-
-def _runs(hashes: KeyHashes, size: int) -> list[KeyHashes]:
-    return [hashes.take(np.arange(at, min(at + size, len(hashes)))) for at in range(0, len(hashes), size)]

@@ -100,7 +100,7 @@ class KeyedTable:
         return self.regions[:, index_kernels.LIVING].copy()
 
     def sizes(self) -> Rows:
-        """How many bytes of state each bin has: its rows and their values, whatever the table's own overhead."""
+        """How many bytes of state each bin has, which is what its rows and values take in a transfer."""
         return self.regions[:, index_kernels.BYTES].copy()
 
     def find(self, hashes: KeyHashes) -> Rows:
