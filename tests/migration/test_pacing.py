@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +67,15 @@ def test_budget_halves_after_an_overrun_and_at_most_doubles_with_room():
     assert next_size(16, 1000, [*steady, EpochFact(5, 1500, 16)]) == 8
     assert next_size(16, 1000, [*steady, EpochFact(5, 410, 16)]) == 32
     assert 1 <= next_size(1, 300, [*steady, EpochFact(5, 410, 1)]) <= 2
+
+
+def test_one_slow_epoch_with_a_single_bin_does_not_hold_the_budget_back_for_long():
+    rng, size, left, facts = np.random.default_rng(7), 4.0, 103, [EpochFact(e, 800, 0) for e in range(8)]
+    facts.append(EpochFact(8, 1_100, 1))
+    steps = 0
+    while left > 0:
+        moving = min(left, int(size))
+        facts = [*facts, EpochFact(len(facts), 800 + rng.exponential(30) + 2.5 * moving, moving)][-12:]
+        left, steps = left - moving, steps + 1
+        size = next_size(size, 1_065, facts)
+    assert steps <= 12

@@ -1,8 +1,9 @@
 """The closed loop of the ``budget`` pacing: size the next step so that its epochs stay under the user's p99.
 
 The model is a line: an epoch costs a steady part plus a part per moving bin. Both are read from the epochs just
-measured. The answer at most doubles from step to step, because a first guess is only a guess, and halves at
-once when an epoch overran.
+measured: the steady part as a median, the part per bin as all that moving epochs took beyond it over all bins that moved
+in them. So one slow epoch with a single bin, which is noise, does not make bins look dear. The answer at most doubles from
+step to step, because a first guess is only a guess, and halves at once when an epoch overran.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def next_size(previous_size: float, budget_ms: float, facts: Sequence[EpochFact]
     if moving[-1].duration_ms > budget_ms:
         return max(1, previous_size // 2)
     base_ms = median(steady) if steady else min(fact.duration_ms for fact in moving)
-    costs = [max(0.0, fact.duration_ms - base_ms) / fact.bins_moving for fact in moving]
-    room_ms = HEADROOM * budget_ms - base_ms
-    affordable = room_ms / max(1e-3, *costs)
+    beyond_ms = sum(max(0.0, fact.duration_ms - base_ms) for fact in moving)
+    ms_per_bin = max(1e-3, beyond_ms / sum(fact.bins_moving for fact in moving))
+    affordable = (HEADROOM * budget_ms - base_ms) / ms_per_bin
     return max(1, min(2 * previous_size, affordable))
