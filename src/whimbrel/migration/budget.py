@@ -1,8 +1,8 @@
 """The closed loop of the ``budget`` pacing: size the next step so that its epochs stay under the user's p99.
 
 The model is a line: an epoch costs a steady part plus a part per moving bin. Both are read from the epochs just
-measured: the steady part as a median, the part per bin as all that moving epochs took beyond it over all bins that moved
-in them. So one slow epoch with a single bin, which is noise, does not make bins look dear. The answer at most doubles from
+measured, each as a median (that of bins weighs an epoch by the bins that moved in it). So one slow epoch with a single bin,
+which is noise, does not make bins look dear. The answer at most doubles from
 step to step, because a first guess is only a guess, and halves at once when an epoch overran.
 """
 
@@ -32,7 +32,16 @@ def next_size(previous_size: float, budget_ms: float, facts: Sequence[EpochFact]
     if moving[-1].duration_ms > budget_ms:
         return max(1, previous_size // 2)
     base_ms = median(steady) if steady else min(fact.duration_ms for fact in moving)
-    beyond_ms = sum(max(0.0, fact.duration_ms - base_ms) for fact in moving)
-    ms_per_bin = max(1e-3, beyond_ms / sum(fact.bins_moving for fact in moving))
+    ms_per_bin = max(1e-3, _price_of_a_bin(moving, base_ms))
     affordable = (HEADROOM * budget_ms - base_ms) / ms_per_bin
     return max(1, min(2 * previous_size, affordable))
+
+
+def _price_of_a_bin(moving: Sequence[EpochFact], base_ms: float) -> float:
+    prices = sorted((max(0.0, fact.duration_ms - base_ms) / fact.bins_moving, fact.bins_moving) for fact in moving)
+    below, half = 0, sum(bins for _, bins in prices) / 2
+    for price, bins in prices:
+        below += bins
+        if below >= half:
+            return price
+    return prices[-1][0]
