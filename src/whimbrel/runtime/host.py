@@ -64,7 +64,9 @@ class Host(StatefulProcessor):
         """Nothing is held between epochs."""
 
     def _check_partition(self, slot: int, task: TaskFacts) -> None:
-        if task.partition != slot:
+        self._place.check_partitions(task.shuffle_partitions)
+        # Where Spark tells the number, that says all: in a union a task's own number is not that of its state partition.
+        if task.shuffle_partitions is None and task.partition != slot:
             raise JobMismatch(
                 f"slot {slot} of {self._place.directory} runs in state partition {task.partition}: this query has another "
                 f"number of shuffle partitions than the job's max_slots ({self._place.settings.max_slots}); create the "
