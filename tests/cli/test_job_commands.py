@@ -56,7 +56,7 @@ def test_what_is_posted_without_a_driver_waits_and_says_so(run, directory: str) 
     code, out, errors = run("rescale", directory, "--slots", "3", "--note", "before the sale")
     assert code == 0
     assert "posted as record 1" in out
-    assert "no driver runs this job" in errors
+    assert "no query runs this job" in errors
     assert json.loads(run("status", directory, "--json")[1])["waiting"] == [1]
     history = json.loads(run("history", directory, "--json")[1])["history"]
     assert [(story["what"], story["note"], story["ended"]) for story in history] == [

@@ -62,7 +62,7 @@ def test_a_running_job_is_steered_watched_and_audited_from_another_terminal(spar
         follower._query.stop()
     job.close()
     told = terminal(job.directory, "history")["history"]
-    assert [story["what"] for story in told][:4] == ["PlanPosted", "Paused", "PlanPosted", "Resumed"]
+    assert [story["what"] for story in told][:4] == ["PlanPosted", "Paused", "RolledBack", "Resumed"]
     assert told[0]["note"] == "a sale" and told[0]["ended"] == told[2]["ended"] == "done"
     stopped = terminal(job.directory, "status")
     assert not stopped["running"] and stopped["settled"]

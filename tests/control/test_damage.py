@@ -27,7 +27,9 @@ def job(tmp_path: Path) -> Path:
     fix_settings(store, JobSettings("job", bins=32, max_slots=4, slots=2), str(folder))
     fix_operator(store, OPERATOR, {"kind": "none", "schemas": []}, str(folder), lambda was, now: "")
     chain = SealChain(32, 2, store)
+    chain.post(Assignment.even(32, 2), Pacing.of("fluid").as_dict())
     chain.post(Assignment.even(32, 3), Pacing.of("batched", size=2).as_dict())
+    chain.seal()
     chain.seal()
     sealed = chain.seal()
     for source, target in {(m.source, m.target) for m in sealed.leaving.moves}:
@@ -42,7 +44,7 @@ def job(tmp_path: Path) -> Path:
 
 def faults_of(folder: Path) -> list[str]:
     board = Board(str(folder))
-    seal = board.seals.read(1)
+    seal = board.seals.read(2)
     if seal is None:
         return ["the seal is gone"]
     return checking.control_faults(board, seal) + checking.transfer_faults(board, seal, [OPERATOR])
@@ -53,6 +55,7 @@ KINDS = {
     "control/operators": lambda folder: Board(str(folder)).operators(),
     "control/log": lambda folder: Board(str(folder)).log.after(0),
     "control/seals": lambda folder: Board(str(folder)).newest(),
+    "control/ended": lambda folder: list(Board(str(folder)).history()),
     "control/assignments": lambda folder: Board(str(folder)).assignment(),
     "control/lease/0000000002.lease": lambda folder: Board(str(folder)).status(),
     "transfers": lambda folder: [get_transfer(LocalStore(folder), OPERATOR, 2, s, t) for s, t in pairs(folder)],
@@ -60,7 +63,7 @@ KINDS = {
 
 
 def pairs(folder: Path):
-    return sorted({(m.source, m.target) for m in Board(str(folder)).seals.read(1).leaving.moves})
+    return sorted({(m.source, m.target) for m in Board(str(folder)).seals.read(2).leaving.moves})
 
 
 def files_of(folder: Path, kind: str) -> list[Path]:
@@ -127,7 +130,7 @@ def test_the_check_of_a_whole_job_finds_nothing_and_names_whatever_is_spoiled(jo
         if kind == "control/job":
             continue
         for file in files_of(job, kind):
-            if "0000000001" in file.name and kind != "control/log" and file.parent.name == "seals":
+            if "0000000002" in file.name and file.parent.name == "seals":
                 continue
             kept = file.read_bytes()
             spoil(file, "flip", rng)
@@ -138,7 +141,7 @@ def test_the_check_of_a_whole_job_finds_nothing_and_names_whatever_is_spoiled(jo
 
 def is_unused(folder: Path, file: Path) -> bool:
     """A map that the newest seal does not name."""
-    seal = Board(str(folder)).seals.read(1)
+    seal = Board(str(folder)).seals.read(2)
     return file.suffix == ".map" and file.stem not in {seal.assignment, seal.next_assignment}
 
 

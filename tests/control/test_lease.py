@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -50,7 +51,6 @@ def test_a_dead_process_of_this_machine_is_replaced_at_once(tmp_path):
         "os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-    import time
 
     held = lease.acquire(store, "job", lease.Holder.myself(), lambda: time.time_ns() // 10**6)
     assert held.generation == 2
@@ -60,3 +60,30 @@ def test_the_living_process_is_not_taken_for_dead():
     me = lease.Holder.myself()
     assert me.pid == os.getpid()
     assert not me.is_surely_dead(me)
+
+
+def test_a_process_number_of_another_container_says_nothing():
+    gone = 2**22 + 1
+    me = lease.Holder.myself()
+    assert lease.Holder(me.host, gone, me.boot_id, me.pid_namespace).is_surely_dead(me)
+    assert not lease.Holder(me.host, gone, me.boot_id, "pid:[1]").is_surely_dead(me)
+
+
+def test_the_heartbeat_passes_on_whether_a_query_runs(monkeypatch):
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
+    store, answers = MemoryStore(), [True]
+    held = lease.acquire(store, "job", HERE, Clock())
+    held.look = lambda: answers[0]
+    until(lambda: lease.query_runs(store) is True)
+    answers[0] = False
+    until(lambda: lease.query_runs(store) is False)
+    held.look = lambda: 1 / 0
+    until(lambda: lease.query_runs(store) is None)
+    held.release()
+
+
+def until(reached):
+    deadline = time.monotonic() + 5
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

@@ -71,3 +71,15 @@ def test_an_object_store_without_conditional_put_is_refused():
 
 def test_a_memory_directory_is_the_same_store_for_everybody():
     assert open_store("memory://shared") is open_store("memory://shared")
+
+
+def test_a_folder_goes_with_what_interrupted_writes_left_in_it(store, tmp_path):
+    store.put_if_absent("transfers/1/a", b"1")
+    store.put_if_absent("transfers/2/a", b"2")
+    interrupted = tmp_path / "job/transfers/1/.b.aside"
+    if not isinstance(store, MemoryStore):
+        interrupted.write_bytes(b"half")
+    for _ in range(2):
+        store.remove_folder("transfers/1")
+    assert store.names("transfers/2") == ["a"] and store.get("transfers/1/a") is None
+    assert not interrupted.parent.exists()

@@ -315,12 +315,12 @@ def test_a_plan_a_rollback_and_the_history_tell_one_story(spark, tmp_path):
     run.job.apply(plan, note="more room")
     run.settle()
     assert run.job.board.assignment() == plan.target
-    run.job.rollback()
+    run.job.rollback(pacing="budget", p99="1 minute", note="too much room")
     run.settle()
     run.stop()
     assert run.job.board.assignment() == before
     told = [(s["what"], s["ended"], s["note"]) for s in run.job.history()]
-    assert told == [("PlanPosted", "done", "more room"), ("PlanPosted", "done", "rollback")]
+    assert told == [("PlanPosted", "done", "more room"), ("RolledBack", "done", "too much room")]
     stats = run.job.stats()
     assert set(stats.columns) == {"operator", "epoch", "slot", "bin", "rows", "state_bytes", "micros"}
     assert stats.agg(fn.sum("rows")).first()[0] == sum(run.state().values())

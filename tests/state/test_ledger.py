@@ -429,3 +429,55 @@ def test_an_epoch_that_changes_most_rows_writes_pages_and_no_journal_and_deleted
             slot.backend.keep()
             dense_epochs += epoch > 0 and len(touched) >= 0.4 * held
     assert dense_epochs > 20
+
+
+def commit_on_damaged_files(slot, rng):
+    """An epoch whose copy is damaged between its work and its commit; whether the damage was found, and what is held."""
+    touched = {int(k): (1, "y" * 30) for k in rng.choice(300, 60, replace=False)}
+    tries = []
+
+    def open_whole():
+        assert slot.backend.now == slot.backend.kept, "a commit that failed has left something behind"
+        return slot.open()
+
+    def work(ledger):
+        put(ledger.table("counts"), touched)
+        tries.append(ledger)
+        if len(tries) == 1:
+            damage(slot.root / "counts", rng, 6)
+        ledger.commit(1)
+
+    run_epoch(open_whole, work)
+    slot.backend.keep()
+    return len(tries) > 1, {**dict.fromkeys(range(300), (0, "x" * 20)), **touched}
+
+
+def test_damage_found_while_a_commit_turns_pages_leaves_the_truth_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr("whimbrel.state.writing.JOURNAL_BYTES_SPARED", 0)
+    found = 0
+    for seed in range(12):
+        slot = Slot(tmp_path / f"s{seed}", page_bytes=600)
+        counting(slot, 0, range(300))
+        slot.backend.keep()
+        was_found, expected = commit_on_damaged_files(slot, np.random.default_rng(seed))
+        found += was_found
+        assert content(SlotLedger.open(slot.backend, SPECS, BITS, None).table("counts")) == expected
+    assert found > 3
+
+
+def test_a_copy_that_cannot_be_saved_is_built_again_and_the_epoch_stands(tmp_path, monkeypatch):
+    slot = Slot(tmp_path / "s")
+    counting(slot, 0, range(50))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("whimbrel.state.area.Area.stamp", full)
+        counting(slot, 1, range(20, 80))
+    again = slot.open()
+    assert again.epoch == 1 and again.rebuilt
+    assert content(again.table("counts")) == {
+        **dict.fromkeys(range(20), (0, "x" * 20)),
+        **dict.fromkeys(range(20, 80), (1, "x" * 20)),
+    }

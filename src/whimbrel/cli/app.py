@@ -17,7 +17,7 @@ import typer
 
 from whimbrel import __version__
 from whimbrel.cli import debugging, java
-from whimbrel.model.errors import BadInput, JobInUse, WhimbrelError
+from whimbrel.model.errors import BadInput, JobInUse, Stalled, WhimbrelError
 
 GROUPS = ("planning", "lookahead", "placement", "nexmark", "bench", "demo", "jobs", "experiments")
 """Modules of this room, in the order of the help; each has ``register(app)``."""
@@ -58,7 +58,7 @@ def load_commands() -> typer.Typer:
 
 def exit_code_of(error: BaseException) -> int:
     """The contract's exit code: 2 where the caller must change something, 1 where we must."""
-    callers = (BadInput, JobInUse, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+    callers = (BadInput, JobInUse, Stalled, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
     return 2 if isinstance(error, callers) else 1
 
 

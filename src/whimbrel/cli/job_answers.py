@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from whimbrel.runtime.audit_report import AuditReport
 
 HISTORY_COLUMNS = ("no", "when (UTC)", "what", "planner", "pacing", "bytes planned", "steps", "ended", "note")
-RECORDS = {"PlanPosted": "plan", "Paused": "pause", "Resumed": "resume", "Cancelled": "cancel"}
+RECORDS = {
+    "PlanPosted": "plan",
+    "Paused": "pause",
+    "Resumed": "resume",
+    "Cancelled": "cancel",
+    "RolledBack": "rollback",
+}
 """The kinds of record, as a person says them."""
 
 
@@ -31,7 +37,7 @@ def state_word(found: Status) -> str:
 def status_line(found: Status) -> str:
     """The status on one line, for following."""
     epoch = "no epoch yet" if found.epoch < 0 else f"epoch {found.epoch}"
-    driver = "" if found.running else "; no driver runs"
+    driver = "" if found.running else "; its query does not run" if found.driver else "; no driver runs"
     return (
         f"{epoch}: {len(found.slots)} slots, {state_word(found)}, plan {found.plan or '-'}, "
         f"{found.remaining} bins to go, {found.travelling} travelling{driver}"
@@ -44,6 +50,8 @@ def print_status(found: Status, max_slots: int) -> None:
     if found.waiting:
         plan += f"; waiting: {', '.join(map(str, found.waiting))}"
     driver = f"running, generation {found.generation}" if found.running else "none: the query is not running"
+    if found.driver and not found.running:
+        driver = f"alive, generation {found.generation}, and its query does not run"
     facts = {
         "job": f"{found.name} in {found.directory}",
         "driver": driver,

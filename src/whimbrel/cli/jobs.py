@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 LOAD_EPOCHS = 64
 """How far back a plan looks for the load of a job."""
 
-WAIT_SECONDS = 3600.0
-"""How long ``--wait`` waits."""
-
 POSTED = ("planner", "slots", "moves", "cost", "lower_bound", "hash_cost")
 """What is said of a plan once it is posted."""
 
@@ -29,6 +26,7 @@ DIRECTORY = typer.Argument(..., help="The job's directory.")
 JSON = typer.Option(False, "--json", help="Print one JSON object.")
 NOTE = typer.Option("", "--note", help="A remark for the history.")
 WAIT = typer.Option(False, "--wait", help="Wait until the migration has ended, with progress.")
+TIMEOUT = typer.Option("1 hour", "--timeout", help="How long --wait waits at most.")
 PACING = typer.Option("batched", "--pacing", help="all-at-once, fluid, batched, progressive, optimized or budget.")
 SIZE = typer.Option(None, "--size", help="Bins per step (batched), arriving bins per slot and step (progressive).")
 GAP = typer.Option(None, "--gap", help="Epochs without a move after each step.")
@@ -62,11 +60,13 @@ def rescale(
     gap: int = GAP,
     p99: str = P99,
     wait: bool = WAIT,
+    timeout: str = TIMEOUT,
     note: str = NOTE,
     json: bool = JSON,
 ) -> None:
     """Move a running job to another number of slots, live."""
-    _plan_and_post(directory, slots, planner, tau, (pacing, size, gap, p99), wait, note, json)
+    waiting = _wait_seconds(wait, timeout)
+    _plan_and_post(directory, slots, planner, tau, (pacing, size, gap, p99), waiting, note, json)
 
 
 def rebalance(
@@ -78,11 +78,13 @@ def rebalance(
     gap: int = GAP,
     p99: str = P99,
     wait: bool = WAIT,
+    timeout: str = TIMEOUT,
     note: str = NOTE,
     json: bool = JSON,
 ) -> None:
     """Even out a skewed job over the slots that it has."""
-    _plan_and_post(directory, None, planner, tau, (pacing, size, gap, p99), wait, note, json)
+    waiting = _wait_seconds(wait, timeout)
+    _plan_and_post(directory, None, planner, tau, (pacing, size, gap, p99), waiting, note, json)
 
 
 def pause(directory: Path = DIRECTORY, note: str = NOTE, json: bool = JSON) -> None:
@@ -107,12 +109,14 @@ def rollback(
     gap: int = GAP,
     p99: str = P99,
     wait: bool = WAIT,
+    timeout: str = TIMEOUT,
+    note: str = NOTE,
     json: bool = JSON,
 ) -> None:
-    """Return to the assignment before the plan in progress, or else before the last one."""
+    """End every plan and return to where the plan in progress, or else the last one, began."""
     board = _board(directory)
-    number = board.rollback(_pacing(pacing, size, gap, p99))
-    _finish(board, number, {"planner": "rollback"}, wait, json)
+    number = board.rollback(_pacing(pacing, size, gap, p99), note)
+    _finish(board, number, {"planner": "rollback"}, _wait_seconds(wait, timeout), json)
 
 
 def history(directory: Path = DIRECTORY, json: bool = JSON) -> None:
@@ -203,7 +207,7 @@ def _plan_and_post(
     planner: str,
     tau: float,
     pacing: tuple[str, int | None, int | None, str | None],
-    wait: bool,
+    wait_seconds: float | None,
     note: str,
     json: bool,
 ) -> None:
@@ -219,7 +223,13 @@ def _plan_and_post(
         else:
             typer.echo(f"No plan: {plan.reason}.")
         raise typer.Exit(INFEASIBLE)
-    _finish(board, board.post_plan(plan, chosen, note), facts, wait, json)
+    _finish(board, board.post_plan(plan, chosen, note), facts, wait_seconds, json)
+
+
+def _wait_seconds(wait: bool, timeout: str) -> float | None:
+    from whimbrel.model.durations import milliseconds
+
+    return milliseconds(timeout) / 1000 if wait else None
 
 
 def _pacing(name: str, size: int | None, gap: int | None, p99: str | None) -> Any:
@@ -229,13 +239,13 @@ def _pacing(name: str, size: int | None, gap: int | None, p99: str | None) -> An
     return Pacing.of(name, size, gap, None if p99 is None else milliseconds(p99))
 
 
-def _finish(board: Board, number: int, facts: dict[str, Any], wait: bool, json: bool) -> None:
+def _finish(board: Board, number: int, facts: dict[str, Any], wait_seconds: float | None, json: bool) -> None:
     if not board.status().running:
-        note("no driver runs this job at the moment: the plan waits in the log until the query is started")
-    if wait:
+        note("no query runs this job at the moment: the plan waits in the log until it is started")
+    if wait_seconds is not None:
         from whimbrel.control.waiting import wait_until_settled
 
-        wait_until_settled(board, WAIT_SECONDS, lambda found: note(status_line(found)))
+        wait_until_settled(board, wait_seconds, lambda found: note(status_line(found)))
     found = board.status()
     if json:
         print_json(facts | {"posted": number, "status": status_fields(found)})

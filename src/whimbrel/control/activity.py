@@ -14,12 +14,8 @@ _EPOCHS_AFTER_ROWS = 2
 
 
 def is_under_way(store: Store, newest: Seal) -> bool:
-    """Whether records wait to be read, a plan is in progress, or bins travel. A pause counts as rest."""
-    if ControlLog(store, lambda: 0).last() > newest.log_read:
-        return True
-    if newest.leaving.moves or newest.arriving.moves or newest.releasing.moves:
-        return True
-    return bool(newest.plan or newest.waiting) and not newest.paused
+    """Whether records wait to be read, or the newest seal itself wants an epoch."""
+    return newest.wants_epoch or ControlLog(store, lambda: 0).holds(newest.log_read + 1)
 
 
 def mark_rows(store: Store, epoch: int) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from whimbrel.control import lease, statistics
+from whimbrel.control.deciding import target_of
 from whimbrel.control.log import ControlLog
-from whimbrel.control.records import Cancelled, Paused, PlanPosted, Record, Resumed
-from whimbrel.control.seal import Seal
+from whimbrel.control.records import Cancelled, Numbered, Paused, PlanPosted, Record, Resumed, RolledBack
+from whimbrel.control.seal import Ending, Seal
 from whimbrel.control.seals import SealBook
 from whimbrel.control.settings import JobSettings, operators, read_settings
 from whimbrel.control.stores import Store, open_store
@@ -22,7 +23,11 @@ from whimbrel.model.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A job at one moment. ``remaining`` counts the bins that the plan in progress still has to seal."""
+    """A job at one moment. ``remaining`` counts the bins that the plan in progress still has to seal.
+
+    ``running``: a query of the job runs, as far as its driver knows. ``driver``: a process holds the job, with or without
+    a query. ``unread``: records that no epoch has read yet.
+    """
 
     name: str
     directory: str
@@ -38,6 +43,8 @@ class Status:
     steps: int
     generation: int
     settled: bool
+    driver: bool
+    unread: int
 
 
 class Board:
@@ -75,13 +82,13 @@ class Board:
         """The job as it stands."""
         seal = self.newest()
         assignment = self.assignment()
-        posted = tuple(
-            r.number for r in self.log.after(seal.log_read if seal else 0) if isinstance(r.record, PlanPosted)
-        )
+        unread = self._unread(seal)
+        posted = tuple(r.number for r in unread if isinstance(r.record, PlanPosted | RolledBack))
+        driver = lease.is_held(self.store, lease.Holder.myself(), self._clock_ms())
         return Status(
             name=self.settings.name,
             directory=self.directory,
-            running=lease.is_held(self.store, lease.Holder.myself(), self._clock_ms()),
+            running=driver and lease.query_runs(self.store) is not False,
             epoch=seal.epoch if seal else -1,
             slots=assignment.active_slots,
             bins=self.settings.bins,
@@ -93,17 +100,18 @@ class Board:
             steps=seal.steps_sealed if seal else 0,
             generation=lease.newest_generation(self.store),
             settled=(seal is None or seal.settled) and not posted,
+            driver=driver,
+            unread=len(unread),
         )
 
     def _remaining(self, seal: Seal | None, assignment: Assignment) -> int:
         if seal is None or not seal.plan:
             return 0
-        return len(assignment.moves_to(Assignment(self._plan(seal.plan).target)))
+        record = self.log.migration(seal.plan)
+        return len(assignment.moves_to(target_of(seal, seal.plan, record, self.seals.assignment)))
 
-    def _plan(self, number: int) -> PlanPosted:
-        record = self.log.after(number - 1)[0].record
-        assert isinstance(record, PlanPosted), f"record {number} is named as a plan by a seal"
-        return record
+    def _unread(self, seal: Seal | None) -> list[Numbered]:
+        return self.log.after(seal.log_read if seal else 0)
 
     def post_plan(self, plan: Plan, pacing: Pacing, note: str = "") -> int:
         """Post a plan; BadInput where it is infeasible or names a slot that the job cannot have."""
@@ -138,56 +146,61 @@ class Board:
         """End the plan in progress and those that wait; the step in flight completes."""
         return self._post(Cancelled(note))
 
-    def rollback(self, pacing: Pacing, note: str = "rollback") -> int:
-        """Cancel, and go back to the assignment in force before the plan in progress, or else the last one, began."""
-        seal = self.newest()
-        if seal is None or not seal.steps_sealed:
+    def rollback(self, pacing: Pacing, note: str = "") -> int:
+        """End the plans that are in progress or wait, and go back to where the one in progress, or else the last, began.
+
+        One record: which plan that is, the epoch decides that reads it. BadInput where nothing was ever posted to undo.
+        """
+        status = self.status()
+        if not (status.steps or status.plan or status.waiting):
             raise BadInput(f"{self.directory} has not moved anything yet: there is nothing to roll back")
-        previous = self.seals.assignment(seal.plan_began_at).assignment
-        if seal.plan or seal.waiting:
-            self.cancel(note)
-        return self.post_target(previous, pacing, planner="rollback", note=note)
+        return self._post(RolledBack(pacing.as_dict(), note))
 
     def _post(self, record: Record) -> int:
         return self.log.append(record)
 
     def history(self) -> Iterator[dict[str, object]]:
         """The records of the log and how each plan ended, oldest first."""
-        ended: dict[int, tuple[str, int]] = {}
-        moved: dict[int, list[int]] = {}
-        for epoch in self.seals.epochs():
-            seal = self.seals.read(epoch)
-            if seal is None:
-                continue
-            ended.update({number: (how, epoch) for number, how in seal.retired})
-            if seal.leaving.moves:
-                moved.setdefault(seal.plan, []).append(epoch)
+        newest = self.newest()
         for numbered in self.log.after(0):
-            yield _story(numbered.number, numbered.record, numbered.posted_at_ms, ended, moved)
+            yield _story(numbered, self.seals.ending(numbered.number), newest)
 
     def operators(self) -> dict[str, dict[str, object]]:
         """The job's operators, as they were described when they first ran."""
         return operators(self.store)
 
 
-def _story(
-    number: int, record: Record, posted_at_ms: int, ended: dict[int, tuple[str, int]], moved: dict[int, list[int]]
-) -> dict[str, object]:
+def _story(numbered: Numbered, ended: tuple[Ending, int] | None, newest: Seal | None) -> dict[str, object]:
+    record = numbered.record
     story: dict[str, object] = {
-        "number": number,
+        "number": numbered.number,
         "what": type(record).__name__,
-        "posted_at_ms": posted_at_ms,
+        "posted_at_ms": numbered.posted_at_ms,
         "note": record.note,
     }
-    if isinstance(record, PlanPosted):
-        how, epoch = ended.get(number, ("in progress" if number in moved else "waiting", None))
-        story |= {
-            "planner": record.planner,
-            "pacing": record.pacing["name"],
-            "cost_bytes": record.cost_bytes,
-            "lower_bound_bytes": record.lower_bound_bytes,
-            "steps": len(moved.get(number, [])),
-            "ended": how,
-            "ended_epoch": epoch,
-        }
+    if isinstance(record, PlanPosted | RolledBack):
+        story |= _plan_story(record) | _course(numbered.number, ended, newest)
     return story
+
+
+def _plan_story(record: PlanPosted | RolledBack) -> dict[str, object]:
+    if isinstance(record, RolledBack):
+        return {"planner": "rollback", "pacing": record.pacing["name"], "cost_bytes": 0, "lower_bound_bytes": 0}
+    return {
+        "planner": record.planner,
+        "pacing": record.pacing["name"],
+        "cost_bytes": record.cost_bytes,
+        "lower_bound_bytes": record.lower_bound_bytes,
+    }
+
+
+def _course(number: int, ended: tuple[Ending, int] | None, newest: Seal | None) -> dict[str, object]:
+    if ended is None and newest is not None:
+        # Its writer may have died between the seal and what is kept of it.
+        ended = next(((ending, newest.epoch) for ending in newest.retired if ending.plan == number), None)
+    if ended is not None:
+        ending, epoch = ended
+        return {"steps": ending.steps, "ended": ending.how, "ended_epoch": epoch}
+    begun = newest is not None and newest.plan == number
+    steps = newest.plan_steps if newest is not None and begun else 0
+    return {"steps": steps, "ended": "in progress" if begun else "waiting", "ended_epoch": None}

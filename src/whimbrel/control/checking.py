@@ -20,7 +20,7 @@ from whimbrel.model.errors import WhimbrelError
 def control_faults(board: Board, committed: Seal) -> list[str]:
     """One line per object that is damaged, missing, or contradicts another; for the state as of ``committed``."""
     faults: list[str] = []
-    _look(faults, lambda: board.log.after(0))
+    _look(faults, lambda: [board.seals.ending(posted.number) for posted in board.log.after(0)])
     _look(faults, lambda: lease.check_newest(board.store))
     _look(faults, board.operators)
     seals = []

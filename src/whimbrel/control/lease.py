@@ -2,7 +2,8 @@
 
 A driver takes the next generation by put-if-absent and then renews a heartbeat. Every router task looks for a
 generation above its own and stops with StaleDriver when it finds one, so a driver that was paused and comes back
-cannot start another epoch; an epoch it had already started loses against Spark's own commit log.
+cannot start another epoch. An epoch that it had already started is the one that its successor repeats, under the same
+seal and over the same offsets: whoever of the two commits it, commits the same.
 """
 
 from __future__ import annotations
@@ -30,17 +31,20 @@ _LOOKS, _LOOK_SECONDS = 5, 0.02
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a generation. ``boot_id`` tells a rebooted machine from the one the holder ran on."""
+    """Who holds a generation. ``boot_id`` tells a rebooted machine from the one the holder ran on, ``pid_namespace`` one
+    container from another: a process number says nothing outside its own."""
 
     host: str
     pid: int
     boot_id: str
+    pid_namespace: str = ""
 
     @staticmethod
     def myself() -> Holder:
         """This process."""
         boot = Path("/proc/sys/kernel/random/boot_id")
-        return Holder(socket.gethostname(), os.getpid(), boot.read_text().strip() if boot.exists() else "")
+        boot_id = boot.read_text().strip() if boot.exists() else ""
+        return Holder(socket.gethostname(), os.getpid(), boot_id, _pid_namespace())
 
     def is_surely_dead(self, here: Holder) -> bool:
         """Whether the holder ran on this machine and does not run any more. False where we cannot know."""
@@ -48,6 +52,8 @@ class Holder:
             return False
         if self.boot_id != here.boot_id:
             return True
+        if self.pid_namespace != here.pid_namespace:
+            return False
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -55,6 +61,13 @@ class Holder:
         except PermissionError:
             return False
         return _is_defunct(self.pid)
+
+
+def _pid_namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _is_defunct(pid: int) -> bool:
@@ -65,16 +78,22 @@ def _is_defunct(pid: int) -> bool:
 
 
 class Lease:
-    """A held lease: ``generation`` is ours until a newer one appears."""
+    """A held lease: ``generation`` is ours until a newer one appears.
+
+    ``look`` tells whether a query of the job runs in this process, None where that is unknown; the heartbeat passes it on.
+    A look may take long, so it has a thread of its own: the heartbeat never waits for it.
+    """
 
     def __init__(self, store: Store, generation: int, clock_ms: Callable[[], int]) -> None:
         self.generation = generation
         self._store = store
         self._clock_ms = clock_ms
         self._stopped = threading.Event()
+        self.look: Callable[[], bool | None] = lambda: None
+        self._query_runs: bool | None = None
         self._beat()
-        self._thread = threading.Thread(target=self._renew, name=f"whimbrel-lease-{generation}", daemon=True)
-        self._thread.start()
+        for work, what in ((self._renew, "lease"), (self._look_after_query, "query")):
+            threading.Thread(target=work, name=f"whimbrel-{what}-{generation}", daemon=True).start()
 
     def release(self) -> None:
         """Give the lease back, so that the next driver need not wait. Idempotent."""
@@ -89,8 +108,19 @@ class Lease:
             with contextlib.suppress(OSError):
                 self._beat()
 
+    def _look_after_query(self) -> None:
+        while not self._stopped.wait(BEAT_SECONDS):
+            before = self._query_runs
+            try:
+                self._query_runs = self.look()
+            except Exception:  # Spark's session may have been stopped, or its server be out of reach.
+                self._query_runs = None
+            if self._query_runs != before:
+                with contextlib.suppress(OSError):
+                    self._beat()
+
     def _beat(self) -> None:
-        _write_beat(self._store, self.generation, self._clock_ms())
+        _write_beat(self._store, self.generation, self._clock_ms(), self._query_runs)
 
 
 def acquire(store: Store, directory: str, here: Holder, clock_ms: Callable[[], int]) -> Lease:
@@ -130,6 +160,14 @@ def is_held(store: Store, here: Holder, now_ms: int) -> bool:
     return bool(newest) and not _is_over(store, newest, here, now_ms)
 
 
+def query_runs(store: Store) -> bool | None:
+    """What the newest driver last said of its query: whether one runs; None where it did not know or has not said."""
+    name = _beat_name(newest_generation(store))
+    with contextlib.suppress(Damaged):
+        return _Beat.decode(open_frame("beat", store.get(name) or b"", name)).query_runs
+    return None
+
+
 def _claim_name(generation: int) -> str:
     return f"{FOLDER}/{generation:010d}.lease"
 
@@ -162,14 +200,25 @@ def _last_sign_ms(store: Store, generation: int) -> int:
     name = _beat_name(generation)
     for _ in range(_LOOKS):
         with contextlib.suppress(Damaged):
-            return int(open_frame("beat", store.get(name) or b"", name))
+            return _Beat.decode(open_frame("beat", store.get(name) or b"", name)).at_ms
         # Some file systems replace an object by removing it first: one look may fall in between.
         time.sleep(_LOOK_SECONDS)
     return _claim(store, generation)[1]
 
 
-def _write_beat(store: Store, generation: int, now_ms: int) -> None:
-    store.replace(_beat_name(generation), seal_frame("beat", str(now_ms).encode()))
+@dataclass(frozen=True, slots=True)
+class _Beat:
+    at_ms: int
+    query_runs: bool | None
+
+    @staticmethod
+    def decode(data: bytes) -> _Beat:
+        return _Beat(**json.loads(data))
+
+
+def _write_beat(store: Store, generation: int, now_ms: int, query_runs: bool | None = None) -> None:
+    beat = json.dumps(asdict(_Beat(now_ms, query_runs))).encode()
+    store.replace(_beat_name(generation), seal_frame("beat", beat))
 
 
 def _beat_name(generation: int) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whimbrel.control.records import Numbered, Record, decode_record, encode_record
+from whimbrel.control.records import Migration, Numbered, PlanPosted, Record, RolledBack, decode_record, encode_record
 from whimbrel.control.stores import Store
+from whimbrel.model.errors import Damaged
 from whimbrel.state.frames import open_frame, seal_frame
 
 FOLDER = "control/log"
@@ -35,14 +36,29 @@ class ControlLog:
         names = self._store.names(FOLDER)
         return int(names[-1].removesuffix(".rec")) if names else 0
 
+    def holds(self, number: int) -> bool:
+        """Whether this record was posted. One look at one name, however long the log."""
+        return self._store.get(_name(number)) is not None
+
     def after(self, number: int) -> list[Numbered]:
         """The records with a greater number, in order, up to the first hole (a post that is under way)."""
         found = []
-        while (data := self._store.get(_name(number + 1))) is not None:
+        while (numbered := self._read(number + 1)) is not None:
+            found.append(numbered)
             number += 1
-            where = _name(number)
-            found.append(decode_record(number, open_frame("record", data, where), where))
         return found
+
+    def migration(self, number: int) -> Migration:
+        """The plan or rollback with this number, as a seal names it; Damaged where the log holds something else."""
+        found = self._read(number)
+        if found is None or not isinstance(found.record, PlanPosted | RolledBack):
+            raise Damaged(f"{_name(number)}: a seal names it as a plan and it is none; restore the control folder")
+        return found.record
+
+    def _read(self, number: int) -> Numbered | None:
+        where = _name(number)
+        data = self._store.get(where)
+        return None if data is None else decode_record(number, open_frame("record", data, where), where)
 
 
 def _name(number: int) -> str:

@@ -45,8 +45,20 @@ class Cancelled:
     note: str = ""
 
 
-Record = PlanPosted | Paused | Resumed | Cancelled
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PlanPosted, Paused, Resumed, Cancelled)}
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The plan in progress and those waiting end, and the job returns to where the plan in progress began; where none is
+    in progress, to where the last one that moved anything began. The epoch that reads this record decides which it is.
+    """
+
+    pacing: dict[str, Any]
+    note: str = ""
+
+
+Migration = PlanPosted | RolledBack
+"""A record that may move bins."""
+Record = PlanPosted | Paused | Resumed | Cancelled | RolledBack
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (PlanPosted, Paused, Resumed, Cancelled, RolledBack)}
 
 
 @dataclass(frozen=True, slots=True)

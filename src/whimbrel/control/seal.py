@@ -22,6 +22,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How a plan (or rollback) ended: "done" or "cancelled", after so many steps."""
+
+    plan: int
+    how: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Seal:
     """The facts of one epoch. ``assignment`` names, by digest, the map in force while the epoch's rows are routed.
 
@@ -38,7 +47,11 @@ class Seal:
     steps_sealed: int = 0
     plan: int = 0
     plan_began_at: str = ""
-    """The assignment (digest) in force when the plan in progress, or else the last one, began."""
+    """The assignment (digest) at which the newest plan that has moved anything began."""
+    plan_steps: int = 0
+    """How many steps the plan in progress has sealed."""
+    rollback_to: str = ""
+    """The assignment (digest) to which the newest rollback leads."""
     waiting: tuple[int, ...] = ()
     log_read: int = 0
     paused: bool = False
@@ -47,13 +60,22 @@ class Seal:
     generation: int = 0
     query_id: str = ""
     sealed_at_ms: int = 0
-    retired: tuple[tuple[int, str], ...] = field(default=())
-    """(plan number, how it ended) for the plans that ended with this seal."""
+    retired: tuple[Ending, ...] = field(default=())
+    """The plans that ended with this seal."""
 
     @property
     def settled(self) -> bool:
         """Whether nothing is under way: no plan, and no bytes between two slots."""
         return not (self.plan or self.waiting or self.leaving.moves or self.arriving.moves or self.releasing.moves)
+
+    @property
+    def wants_epoch(self) -> bool:
+        """Whether the job wants the next epoch even if no row comes. A pause counts as rest; bytes under way do not.
+
+        Every heartbeat asks this of the same seal, so where it holds every operator runs in the next epoch.
+        """
+        travelling = self.leaving.moves or self.arriving.moves or self.releasing.moves
+        return bool(travelling) or (bool(self.plan or self.waiting) and not self.paused)
 
     def stamped(self, generation: int, query_id: str, sealed_at_ms: int) -> Seal:
         """This decision, signed by the task that writes it."""
@@ -62,7 +84,7 @@ class Seal:
 
 def encode_seal(seal: Seal) -> bytes:
     """The seal as JSON; moves as triples."""
-    fields = asdict(seal)
+    fields = asdict(seal) | {"retired": [[e.plan, e.how, e.steps] for e in seal.retired]}
     for name in ("leaving", "arriving", "releasing"):
         step: Step = getattr(seal, name)
         fields[name] = [step.number, [[m.bin, m.source, m.target] for m in step.moves]]
@@ -76,5 +98,5 @@ def decode_seal(data: bytes) -> Seal:
         number, moves = fields[name]
         fields[name] = Step(number, tuple(Move(*m) for m in moves))
     fields["waiting"] = tuple(fields["waiting"])
-    fields["retired"] = tuple((int(n), str(how)) for n, how in fields["retired"])
+    fields["retired"] = tuple(Ending(*ending) for ending in fields["retired"])
     return Seal(**fields)

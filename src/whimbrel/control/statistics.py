@@ -30,7 +30,11 @@ _INTEGERS = ("epoch", "slot", "began_at_ms", "ended_at_ms", "rows", "bytes_in", 
 
 @dataclass(frozen=True, slots=True)
 class SlotStatistics:
-    """One slot's epoch. The arrays run over ``bins``, the bins that the slot owned."""
+    """One slot's epoch. The arrays run over ``bins``, the bins that the slot owned.
+
+    ``bin_micros`` is not measured bin by bin: a slot's bins are processed together, and the time that the operator itself
+    took is apportioned by rows.
+    """
 
     epoch: int
     slot: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import threading
 import uuid
 from pathlib import Path
@@ -33,6 +34,9 @@ class Store(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove an object that no reader can still need; a missing one is fine."""
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder with all that lies directly in it, what interrupted writes have left included."""
 
     def replace(self, name: str, data: bytes) -> None:
         """Overwrite an object that carries no promise (a heartbeat, statistics); its reader bears that it is damaged."""
@@ -74,6 +78,10 @@ class LocalStore:
     def remove(self, name: str) -> None:
         """See Store."""
         (self.root / name).unlink(missing_ok=True)
+
+    def remove_folder(self, folder: str) -> None:
+        """See Store."""
+        shutil.rmtree(self.root / folder, ignore_errors=True)
 
     def replace(self, name: str, data: bytes) -> None:
         """See Store. Not synced, for it carries no promise: after a loss of power the object may be old or not whole."""
@@ -130,6 +138,11 @@ class MemoryStore:
         with self._lock:
             self._objects.pop(name, None)
 
+    def remove_folder(self, folder: str) -> None:
+        """See Store."""
+        for name in self.names(folder):
+            self.remove(f"{folder}/{name}")
+
     def replace(self, name: str, data: bytes) -> None:
         """See Store."""
         with self._lock:
@@ -179,6 +192,11 @@ class ArrowStore:
         """See Store."""
         with contextlib.suppress(FileNotFoundError):
             self.file_system.delete_file(f"{self.root}/{name}")
+
+    def remove_folder(self, folder: str) -> None:
+        """See Store."""
+        with contextlib.suppress(FileNotFoundError):
+            self.file_system.delete_dir(f"{self.root}/{folder}")
 
     def replace(self, name: str, data: bytes) -> None:
         """See Store."""

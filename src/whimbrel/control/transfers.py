@@ -34,9 +34,10 @@ def get_transfer(store: Store, operator: str, step: int, source: int, target: in
         )
     if len(found) > 1:
         raise ReplayDiffers(
-            f"{where}: two runs of one epoch exported different bytes for operator {operator!r}; "
-            "its function is not deterministic: make it a function of its rows and state only, keep the file that was "
-            f"written last of {' and '.join(found)}, remove the other, and restart the query"
+            f"{where}: two runs of one epoch exported different bytes for operator {operator!r}; its function is not "
+            "deterministic, or it was mended between the two runs: let it be a function of its rows and state only, keep the "
+            f"file that was written last of {' and '.join(found)} (the run that was committed wrote it), remove the other, "
+            "and restart the query"
         )
     name = f"{folder}/{found[0]}"
     data = store.get(name) or b""
@@ -48,7 +49,5 @@ def get_transfer(store: Store, operator: str, step: int, source: int, target: in
 
 
 def drop_step(store: Store, operator: str, step: int) -> None:
-    """Remove the transfers of a step whose installs are committed."""
-    folder = _folder(operator, step)
-    for name in store.names(folder):
-        store.remove(f"{folder}/{name}")
+    """Remove the transfers of a step whose installs are committed, and what interrupted exports left beside them."""
+    store.remove_folder(_folder(operator, step))

@@ -9,6 +9,7 @@ from whimbrel.model.errors import (
     OperatorFailed,
     ReplayDiffers,
     StaleDriver,
+    Stalled,
     WhimbrelError,
 )
 from whimbrel.model.ids import Bin, Epoch, Generation, Slot
@@ -34,5 +35,6 @@ __all__ = [
     "ReplayDiffers",
     "Slot",
     "StaleDriver",
+    "Stalled",
     "WhimbrelError",
 ]

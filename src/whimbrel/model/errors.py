@@ -30,6 +30,10 @@ class StaleDriver(WhimbrelError):
     """This driver lost its lease to a newer generation and must not touch the job again."""
 
 
+class Stalled(WhimbrelError):
+    """A migration was waited for that cannot go on by itself: the job is paused, or no query runs it."""
+
+
 class JobMismatch(BadInput):
     """The job directory was made with other fixed settings (bins, max_slots, operator names)."""
 

@@ -20,7 +20,7 @@ from whimbrel.control.checking import control_faults, transfer_faults
 from whimbrel.model.errors import BadInput, WhimbrelError
 from whimbrel.runtime.audit_report import AuditReport, Finding, judge
 from whimbrel.runtime.backend import HEAD_KEY, VALUES
-from whimbrel.runtime.committed import committed_epoch, committed_seal
+from whimbrel.runtime.committed import committed_epoch, seal_as_of
 from whimbrel.runtime.opening import ROWS_NOTE, open_slot
 
 _FOUND = pa.schema(
@@ -38,16 +38,17 @@ _FOUND_DDL = "operator string, slot int, bin long, stamp long, rows long, fault 
 
 def audit(spark: SparkSession, board: Board, checkpoint: str) -> AuditReport:
     """Audit the newest committed epoch. BadInput where nothing was committed yet."""
-    seal = committed_seal(board, checkpoint)
+    epoch = committed_epoch(checkpoint)
+    seal = seal_as_of(board, epoch)
     faults = control_faults(board, seal)
     try:
         stamped = board.seals.assignment(seal.assignment)
         operators = board.operators()
     except WhimbrelError:
         return AuditReport.unreadable(seal, faults)
-    found = list(_read(spark, operators, checkpoint, seal.epoch))
+    found = list(_read(spark, operators, checkpoint, epoch, moved=any(stamped.stamp)))
     missing = transfer_faults(board, seal, sorted({f.operator for f in found if f.operator}))
-    if committed_epoch(checkpoint) == seal.epoch:
+    if committed_epoch(checkpoint) == epoch:
         # Once the next epoch is committed what was under way has arrived, and its transfers may be gone.
         faults += missing
     return judge(found, seal, stamped, faults)
@@ -64,12 +65,18 @@ def stateful_operators(spark: SparkSession, checkpoint: str) -> list[int]:
     return sorted({int(row["operatorId"]) for row in metadata if "transformWithState" in row["operatorName"]})
 
 
-def _read(spark: SparkSession, operators: Mapping[str, Any], checkpoint: str, epoch: int) -> Iterator[Finding]:
+def _read(
+    spark: SparkSession, operators: Mapping[str, Any], checkpoint: str, epoch: int, moved: bool
+) -> Iterator[Finding]:
     for number in stateful_operators(spark, checkpoint):
         try:
             values = slot_values(spark, checkpoint, number, epoch)
             checked = values.groupBy("partition").applyInArrow(_verifier(operators), _FOUND_DDL)
-            yield from [Finding(**row.asDict()) for row in checked.collect()]
+            found = [Finding(**row.asDict()) for row in checked.collect()]
+            yield from found
+            if moved and not found:
+                # Before the first move an operator may never have run. Every operator takes part in every move.
+                yield Finding(fault=f"Spark's operator {number} holds nothing of any of {', '.join(sorted(operators))}")
         except Exception as error:
             # Spark checks its own files; what it refuses to read is damaged, and that is an answer, not a crash.
             yield Finding(fault=f"Spark cannot read the state of its operator {number}: {_first_cause(error)}")

@@ -1,6 +1,7 @@
 """The newest epoch that Spark has committed: the only one whose state may be read while the query goes on.
 
-The newest seal is no substitute. It may belong to an epoch that is still running, or to one that was interrupted.
+The newest seal is no substitute. It may belong to an epoch that is still running, or to one that was interrupted. And an
+epoch has no seal at all where only sources drove it that feed none of the job's operators: then the one before it holds.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from whimbrel.model.errors import BadInput, Damaged
 
 
 def committed_seal(board: Board, checkpoint: str) -> Seal:
-    """The seal of the newest epoch in Spark's commit log; BadInput where nothing was committed yet."""
-    epoch = committed_epoch(checkpoint)
-    seal = board.seals.read(epoch)
+    """The seal in force in the newest epoch of Spark's commit log; BadInput where nothing was committed yet."""
+    return seal_as_of(board, committed_epoch(checkpoint))
+
+
+def seal_as_of(board: Board, epoch: int) -> Seal:
+    """The seal in force in a committed epoch; Damaged where there is none."""
+    seal = board.seals.in_force(epoch)
     if seal is None:
         raise Damaged(
             f"{board.directory}: epoch {epoch} is committed and has no seal; restore the control folder of the job"

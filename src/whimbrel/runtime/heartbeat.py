@@ -1,9 +1,13 @@
 """The heartbeat: a source without rows that asks for epochs while something is still under way.
 
 An idle stream has no epochs, and a migration needs a few. The source looks at the control directory and moves
-its offset on while records wait or bins travel; it is silent otherwise. With event time it also asks for the two
-epochs after the last rows, so that a window closes when the watermark passes it and not one event later. Where an
-operator waits for processing time it asks for an epoch per tick, as Spark's own timers do.
+its offset on while records wait or bins travel; it is silent otherwise. Every operator has a heartbeat of its own, and Spark
+runs an operator only where one of its sources has something new. Steps are sealed only in epochs that the seal before wanted
+(``Seal.wants_epoch``): all heartbeats see that one seal, so they agree on these epochs and every operator runs in them. The
+trigger ``availableNow`` is no exception: the heartbeat goes on until a migration has ended.
+
+With event time it also asks for the two epochs after the last rows, so that a window closes when the watermark passes it
+and not one event later. Where an operator waits for processing time it asks for an epoch per tick, as Spark's own timers do.
 """
 
 from __future__ import annotations
@@ -13,13 +17,12 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from whimbrel.control.activity import epochs_after_rows, is_under_way
 from whimbrel.control.seal import Seal
-from whimbrel.control.seals import SealBook
-from whimbrel.control.stores import Store, open_store
-from whimbrel.runtime.place import now_ms
+from whimbrel.runtime.place import now_ms, seals_of, store_of
 
 FORMAT = "whimbrel_heartbeat"
 
@@ -43,14 +46,20 @@ class Heartbeat(DataSource):
         return _Reader(self.options["directory"], self.options.get("event_time") == "true", tick_ms)
 
 
-class _Reader(DataSourceStreamReader):
+class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(
         self, directory: str, event_time: bool, tick_ms: int = 0, clock_ms: Callable[[], int] = now_ms
     ) -> None:
+        # The reader travels to the workers as well, so it names its store and does not hold it.
         self._directory = directory
         self._event_time = event_time
         self._tick_ms, self._clock_ms = tick_ms, clock_ms
         self._beats: int | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Such a run ends once nothing is under way. Ticks never end, so for them its clock stands where it began."""
+        began_ms = self._clock_ms()
+        self._clock_ms = lambda: began_ms
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         return {"beats": 0}
@@ -60,17 +69,17 @@ class _Reader(DataSourceStreamReader):
 
         Counting in sealed epochs makes the offset the same for every reader that looks at the same directory.
         """
-        store = open_store(self._directory)
-        newest = SealBook(store).newest()
+        newest = seals_of(self._directory).newest()
         beats = self._beats or (start or {}).get("beats", 0)
-        if newest is not None and self._wants_epoch(store, newest):
+        if newest is not None and self._wants_epoch(newest):
             beats = max(beats, newest.epoch + 2)
         self._beats = beats
         return {"beats": beats}
 
-    def _wants_epoch(self, store: Store, newest: Seal) -> bool:
+    def _wants_epoch(self, newest: Seal) -> bool:
         if self._tick_ms and self._clock_ms() - newest.sealed_at_ms >= self._tick_ms:
             return True
+        store = store_of(self._directory)
         return is_under_way(store, newest) or (self._event_time and epochs_after_rows(store, newest))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:

@@ -51,6 +51,10 @@ def job(
     directory was made with others, JobInUse where another live driver runs the job.
     """
     place = str(Path("whimbrel-jobs", name).absolute()) if directory is None else _absolute(str(directory))
+    if place.startswith("memory://"):
+        raise BadInput(
+            f"{place} lives in one process, and a job's tasks run in others: name a local or an hdfs:// directory"
+        )
     wanted = JobSettings(name, bins, max_slots, max_slots if slots is None else slots)
     prepare_session(spark, max_slots)
     settings = fix_settings(open_store(place), wanted, place)
@@ -79,7 +83,12 @@ class Job(JobOperators):
         return f"{self.directory}/checkpoint"
 
     def writer(self, result: DataFrame) -> DataStreamWriter:
-        """``result.writeStream`` with the job's checkpoint and name already set."""
+        """``result.writeStream`` with the job's checkpoint and name already set, and the session set up for this job.
+
+        Start it before another job is opened in this session: Spark takes the number of state partitions from the session
+        when a query starts for the first time.
+        """
+        prepare_session(self._spark, self.settings.max_slots)
         return result.writeStream.option("checkpointLocation", self.checkpoint).queryName(self.settings.name)
 
     def install(
@@ -135,7 +144,8 @@ class Job(JobOperators):
     def wait(self, timeout_seconds: float = 600.0, heard: Callable[[Status], None] | None = None) -> Status:
         """Block until every posted plan has ended and no bytes travel; ``heard`` gets each change on the way.
 
-        Raises TimeoutError, and says where the migration stands, after ``timeout_seconds``.
+        Raises TimeoutError, and says where the migration stands, after ``timeout_seconds``; Stalled earlier, where the job is
+        paused or its query does not run.
         """
         return wait_until_settled(self.board, timeout_seconds, heard or (lambda _: None))
 
@@ -151,9 +161,17 @@ class Job(JobOperators):
         """End the plans in progress and waiting; the assignment stays where it stands."""
         self.board.cancel(note)
 
-    def rollback(self, pacing: str = "batched", size: int | None = None) -> int:
-        """Return to the assignment before the plan in progress, or else before the last one."""
-        return self.board.rollback(Pacing.of(pacing, size))
+    def rollback(
+        self,
+        pacing: str = "batched",
+        size: int | None = None,
+        gap_epochs: int | None = None,
+        p99: str | float | None = None,
+        note: str = "",
+    ) -> int:
+        """End the plans in progress and waiting, and return to where the one in progress, or else the last one, began."""
+        p99_ms = None if p99 is None else milliseconds(p99)
+        return self.board.rollback(Pacing.of(pacing, size, gap_epochs, p99_ms), note)
 
     def status(self) -> Status:
         """Where the job stands now."""
@@ -241,4 +259,10 @@ class Job(JobOperators):
             held = lease.acquire(self.board.store, self.directory, lease.Holder.myself(), now_ms)
             _HELD[self.directory] = held
             atexit.register(held.release)
+        held.look = self._query_runs
         return held
+
+    def _query_runs(self) -> bool:
+        newest = self.board.newest()
+        query_id = "" if newest is None else newest.query_id
+        return any(query.id == query_id or query.name == self.settings.name for query in self._spark.streams.active)

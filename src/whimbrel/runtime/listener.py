@@ -93,7 +93,7 @@ def _instant_ms(text: str) -> int:
 
 
 class Reports:
-    """The reports of a job, newest last; also appended as JSON lines where anybody can read them."""
+    """The reports of a job, newest last; the last ``kept`` of them, in this process only."""
 
     def __init__(self, kept: int = 10_000) -> None:
         self.heard: deque[EpochReport] = deque(maxlen=kept)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.audit import slot_values, stateful_operators
-from whimbrel.runtime.committed import committed_epoch, committed_seal
+from whimbrel.runtime.committed import committed_epoch, seal_as_of
 from whimbrel.runtime.opening import OPERATOR_NOTE, open_slot
 from whimbrel.runtime.operator import LATE_ROWS
 from whimbrel.state.head import open_head
@@ -28,10 +28,11 @@ def read_table(spark: SparkSession, board: Board, checkpoint: str, operator: str
     from pyspark.sql import functions as fn
 
     parts = []
-    seal = committed_seal(board, checkpoint)
+    epoch = committed_epoch(checkpoint)
+    seal = seal_as_of(board, epoch)
     owners = board.seals.assignment(seal.assignment).assignment
     for number in stateful_operators(spark, checkpoint):
-        values = slot_values(spark, checkpoint, number, seal.epoch)
+        values = slot_values(spark, checkpoint, number, epoch)
         for row in values.select("partition").distinct().collect():
             pairs: list[Any] = values.where(fn.col("partition") == row["partition"]).select("key", "bytes").collect()
             head = next((bytes(p["bytes"]) for p in pairs if p["key"] is None), None)

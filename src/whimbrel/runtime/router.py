@@ -42,6 +42,7 @@ class Router:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition of one epoch."""
         task = TaskFacts.here()
+        self.place.check_partitions(task.shuffle_partitions)
         seal = self.place.seal(task.epoch, task.query_id)
         work = _Routing.begin(self.place, self.operator, seal, task.partition, self.side)
         for batch in batches:

@@ -16,6 +16,8 @@ class TaskFacts:
     epoch: int
     query_id: str
     partition: int
+    shuffle_partitions: int | None
+    """The number that Spark froze in the checkpoint; None where it does not tell its tasks."""
 
     @staticmethod
     def here() -> TaskFacts:
@@ -26,4 +28,6 @@ class TaskFacts:
             raise WhimbrelError(
                 "a Whimbrel operator runs only inside a streaming query: start the result with writeStream"
             )
-        return TaskFacts(int(epoch), context.getLocalProperty("sql.streaming.queryId") or "", context.partitionId())
+        query_id = context.getLocalProperty("sql.streaming.queryId") or ""
+        frozen = context.getLocalProperty("spark.sql.shuffle.partitions")
+        return TaskFacts(int(epoch), query_id, context.partitionId(), int(frozen) if frozen else None)

@@ -87,7 +87,8 @@ class LocalCopy:
         self._stamp = self._chain = b""
 
     def save(self, chain: bytes) -> None:
-        """Says that the files are the version of this chain."""
+        """Says that the files are the version of this chain. Where it raises, they are the version of none."""
+        self.mark_dirty()
         self._stamp = os.urandom(_STAMP_BYTES)
         facts = {"bits": self.bits, "boot": _boot(), "chain": chain.hex(), "stamp": self._stamp.hex()}
         parts = {f"{n}.{name}": part for n, t in enumerate(self.tables) for name, part in t.parts().items()}

@@ -10,6 +10,7 @@ epoch's work; ``run_epoch`` does that.
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -228,11 +229,14 @@ class SlotLedger:
         writing = Writing(self._backend, head, self.tables, self._page_bytes, self._value_bytes_max)
         written = writing.write(epoch, [table.take_changed() for table in self.tables], self._has_grown)
         head.link(epoch, written)
+        writing.flush()
         self._backend.put_head(head.seal())
         for table in self.tables:
             table.removed.clear()
         if self._copy is not None:
-            self._copy.save(head.chain)
+            # A copy that cannot be saved, on a full disk for example, is one that is built again; the epoch stands.
+            with contextlib.suppress(OSError):
+                self._copy.save(head.chain)
         self.close()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ needs any more are dropped, a few at a time; a page is rewritten only when the j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -35,16 +35,33 @@ _BYTES_PER_ROW_GUESS = 32
 
 @dataclass(frozen=True)
 class Writing:
-    """One commit of one slot. Values are at most ``value_bytes_max`` long, pages about ``page_bytes``."""
+    """One commit of one slot. Values are at most ``value_bytes_max`` long, pages about ``page_bytes``.
+
+    The backend is touched by ``flush`` alone. Until then rows are still read, and a local copy may turn out to be damaged:
+    the epoch is then repeated from the truth, which must be whole.
+    """
 
     backend: Backend
     head: Head
     tables: Sequence[KeyedTable]
     page_bytes: int
     value_bytes_max: int
+    _pending: dict[int, bytes | None] = field(default_factory=dict)
+    """What ``flush`` will put under each key, or None where it will remove it."""
+
+    def flush(self) -> None:
+        """Carries out what ``write`` has decided."""
+        for key, data in self._pending.items():
+            if data is None:
+                self.backend.remove(key)
+            else:
+                self.backend.put(key, data)
 
     def write(self, epoch: int, changed: Sequence[Rows], whole: bool = False) -> list[bytes]:
-        """Writes the ``changed`` rows of every table, or all rows (``whole``); returns what was written, in order."""
+        """Packs the ``changed`` rows of every table, or all rows (``whole``); returns what is to be written, in order.
+
+        Raises CopyDamaged; nothing has reached the backend then.
+        """
         if whole or self._is_dense(changed):
             written = self._write_all_pages(epoch)
         else:
@@ -74,7 +91,7 @@ class Writing:
         entries = []
         for payload in self._journal_payloads(changed):
             entry = seal_value("journal", epoch, payload)
-            self.backend.put(journal_key(self.head.journal_next), entry)
+            self._pending[journal_key(self.head.journal_next)] = entry
             self.head.journal_sizes.append(len(entry))
             entries.append(entry)
         return entries
@@ -136,16 +153,16 @@ class Writing:
         if len(data) > self.value_bytes_max and low < high:
             return self._write_page(low, low + (high - low) // 2, epoch)
         number, free = self.head.pages.written(high, self.head.journal_next, epoch, len(data))
-        self.backend.put(page_key(number), data)
+        self._pending[page_key(number)] = data
         for other in free:
-            self.backend.remove(page_key(other))
+            self._pending[page_key(other)] = None
         return data
 
     def _drop_entries(self, added: int) -> None:
         head = self.head
         spare = min(head.pages.position - head.journal_first, 2 * added + 2)
         for _ in range(max(0, spare)):
-            self.backend.remove(journal_key(head.journal_first))
+            self._pending[journal_key(head.journal_first)] = None
             head.journal_first += 1
             head.journal_sizes.pop(0)
 

@@ -42,6 +42,12 @@ class FlakyStore:
         self._store.remove(name)
         self._after(name, True)
 
+    def remove_folder(self, folder: str) -> None:
+        """See Store."""
+        self._before(folder)
+        self._store.remove_folder(folder)
+        self._after(folder, True)
+
     def replace(self, name: str, data: bytes) -> None:
         """See Store."""
         self._before(name)

@@ -61,13 +61,8 @@ class SealChain:
         return self.book.assignment(seal.next_assignment).assignment
 
     def _decide(self, epoch: int, previous: Seal) -> tuple[Seal, StampedAssignment]:
-        around = deciding.Surroundings(self.book.assignment, self._plan, lambda: self.facts)
+        around = deciding.Surroundings(self.book.assignment, self.log.migration, lambda: self.facts)
         return deciding.decide(epoch, previous, self._new_records(previous), around)
 
     def _new_records(self, previous: Seal) -> list[Numbered]:
         return self.log.after(previous.log_read)
-
-    def _plan(self, number: int) -> PlanPosted:
-        record = self.log.after(number - 1)[0].record
-        assert isinstance(record, PlanPosted), f"record {number} is no plan"
-        return record
