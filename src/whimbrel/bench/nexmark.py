@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("whimbrel", "native-rocksdb", "native-hdfs", "identity")
 WARM_UP_EPOCHS = 3
+EVENTS_PER_SECOND = 200_000
+"""What a query of medium weight takes on two cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Settings:
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """The records of all peers asked for; ``query`` names the query, "all" for every one; the rest are sizes.
+    Every system reads the same events, so ``seconds`` choose their number: ``EVENTS_PER_SECOND`` for each.
 
     A ratio compares records of one query and one run: ``times_native`` with the faster native one, ``of_identity``
     with the ceiling of every Python operator.
@@ -73,6 +76,8 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
         raise BadInput(f"there is no benchmark of the query {query!r}: use nexmark-all or one of {there}")
     chosen = wanted(options, SYSTEMS)
     need("duckdb")
+    if options.get("seconds"):
+        options = {"events": max(1_000, round(EVENTS_PER_SECOND * float(options["seconds"]))), **options}
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     queries = list(NATIVE) if query == "all" else [query]
     with folder_of_a_run() as folder, bench_session() as spark:

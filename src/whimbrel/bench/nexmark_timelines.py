@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import wanted
 from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import is_answer
@@ -22,7 +23,6 @@ from whimbrel.bench.nexmark_feed import Feed, shape_of
 from whimbrel.bench.open_loop import committed_epochs, started_ms
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.timeline_run import Change, Watched, balanced, change_live, imbalanced, move_at_once, records
-from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 OFFLINE = "spark-offline-repartition"
 PACINGS = ("all-at-once", "batched", "optimized")
 SYSTEMS = (*PACINGS, "fluid", OFFLINE)
+GROUPS = {"whimbrel": PACINGS}
+"""What the names of whole systems stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +60,18 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     shape_of(query)
     need("duckdb", "hdrh")
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
-    wanted = list(options.get("peers") or PACINGS)
-    unknown = [name for name in wanted if name not in SYSTEMS]
-    if unknown:
-        raise BadInput(f"there is no pacing or system {unknown[0]!r}: choose among {', '.join(SYSTEMS)}")
+    chosen = wanted({"peers": options.get("peers") or PACINGS}, SYSTEMS, what="pacing or system", groups=GROUPS)
     with bench_session("6g") as spark:
-        results = measure(spark, query, settings, wanted)
+        results = measure(spark, query, settings, chosen)
     plain = {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
     return {"bench": f"timelines-{query}", "settings": plain, "results": results}
 
 
-def measure(spark: SparkSession, query: str, settings: Settings, wanted: Sequence[str]) -> list[dict[str, Any]]:
+def measure(spark: SparkSession, query: str, settings: Settings, systems: Sequence[str]) -> list[dict[str, Any]]:
     """The records of one query in a session that is there."""
     found: list[dict[str, Any]] = []
-    pacings = [name for name in wanted if name != OFFLINE]
-    for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in wanted else []):
+    pacings = [name for name in systems if name != OFFLINE]
+    for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in systems else []):
         with folder_of_a_run() as folder:
             ride = _Ride(spark, query, settings, folder)
             found += ride.offline() if part == [OFFLINE] else ride.live(part)
