@@ -55,7 +55,7 @@ def test_whimbrel_means_every_pacing_that_is_live(module):
 
 def test_the_systems_of_the_contract_are_taken_by_the_rescale_bench(monkeypatch):
     measured = []
-    monkeypatch.setattr(rescale, "bench_session", lambda: nullcontext())
+    monkeypatch.setattr(rescale, "bench_session", nullcontext)
     monkeypatch.setattr(rescale, "_record", lambda spark, system, settings: measured.append((system, settings.seconds)))
     rescale.run({"peers": ["whimbrel", "spark-offline-repartition"], "seconds": 3.0})
     assert measured == [(system, 3.0) for system in rescale.SYSTEMS]

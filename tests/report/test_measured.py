@@ -59,6 +59,13 @@ def test_a_wrong_answer_is_not_hidden():
     assert "| 0.75 | no |" in page_of_measurements(given)
 
 
+def test_a_phase_without_events_gives_no_verdict():
+    given = answers()
+    given["timelines"]["results"] = [{**record, "times_steady": None} for record in given["timelines"]["results"]]
+    page = page_of_measurements(given)
+    assert "| 0.50 | 0.60 | – | yes |" in page and "All at once beyond 1.5 times: not measured." in page
+
+
 def test_what_was_not_measured_has_no_section():
     assert page_of_measurements({}) == "" and pictures_of_measurements({}) == {}
     assert "## Throughput" not in page_of_measurements({"timelines": answers()["timelines"]})

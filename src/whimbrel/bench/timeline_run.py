@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from whimbrel.runtime.job import Job
 
 LONGEST_SECONDS = 900.0
+DRAINED_EPOCHS = 3
+LEVEL = 0.8
+"""An epoch that takes fewer events than this share of the one before it is still catching up."""
 _POLL_SECONDS = 0.2
 Due = Callable[[Instants, float], Instants]
 
@@ -55,6 +58,16 @@ def imbalanced(start: Assignment, slots: int) -> Assignment:
     return Assignment(tuple(owner))
 
 
+def is_drained(ends: Sequence[int]) -> bool:
+    """Whether no backlog is left after epochs that ended before these events: three more, no longer shrinking.
+
+    >>> is_drained([0, 900, 1500, 1800]), is_drained([0, 900, 1500, 1800, 2080])
+    (False, True)
+    """
+    sizes = np.diff(ends)
+    return len(sizes) >= DRAINED_EPOCHS and bool(sizes[-1] >= LEVEL * sizes[-2])
+
+
 class Watched:
     """A running query and its progress; what it raises is raised here."""
 
@@ -69,6 +82,16 @@ class Watched:
     def until_taken(self, events: int) -> None:
         """Until an epoch with more than ``events`` events is committed."""
         self._until(lambda: any(e.until > events for e in committed_epochs([self._query.lastProgress or {}])))
+
+    def until_drained(self) -> None:
+        """Until the rows that queued behind slow epochs are worked off (see ``is_drained``)."""
+        seen: list[int] = []
+
+        def drained() -> bool:
+            seen.extend(e.until for e in committed_epochs([self._query.lastProgress or {}]) if e.until not in seen[-1:])
+            return is_drained(seen)
+
+        self._until(drained)
 
     def until_settled(self, job: Job) -> None:
         """Until nothing of a migration is under way."""
@@ -107,11 +130,12 @@ def change_live(watched: Watched, job: Job, target: Assignment, pacing: str, siz
 
 
 def move_at_once(watched: Watched, job: Job, target: Assignment) -> None:
-    """A migration that nobody reports."""
+    """A migration that nobody reports, with all that queued behind it: what is watched next is steady."""
     from whimbrel.migration import Pacing
 
     job.board.post_target(target, Pacing.of("all-at-once"))
     watched.until_settled(job)
+    watched.until_drained()
 
 
 def _crossed(job: Job, first: int) -> dict[str, int]:
@@ -142,13 +166,20 @@ def _record(change: Change, waited: Instants, due_ms: Instants) -> dict[str, Any
     return {
         "pacing": change.name,
         "latency_ms": latency,
-        "times_steady": round(latency["during"]["max"] / max(1.0, latency["before"]["max"]), 2),
+        "times_steady": _times_steady(waited[before], waited[during]),
         "migration_s": round((change.settled_ms - change.moved_ms) / 1000, 2),
         "moved_at_ms": change.moved_ms - change.began_ms,
         "settled_at_ms": change.settled_ms - change.began_ms,
         **change.facts,
         "timeline": timeline(waited[inside], due_ms[inside], begun_ms=change.began_ms),
     }
+
+
+def _times_steady(before: Instants, during: Instants) -> float | None:
+    """The highest latency during over the highest before; None where one of the phases has no event."""
+    if not len(before) or not len(during):
+        return None
+    return round(int(during.max()) / max(1, int(before.max())), 2)
 
 
 def _now_ms() -> float:

@@ -81,21 +81,20 @@ def _machine() -> dict[str, Any]:
 
 def _save(answer: dict[str, Any], folder: Path) -> Path:
     """The page, the records as Parquet and JSON, and every picture as a file of its own."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     from whimbrel.bench.machine import in_words
-    from whimbrel.report import bench_page, flat_record, pictures
+    from whimbrel.report import bench_page, flat_record, pictures, records_table
 
     records = answer.get("results") or answer.get("cases") or []
-    parquet.write_table(pa.Table.from_pylist([flat_record(record) for record in records]), folder / "results.parquet")
+    parquet.write_table(records_table([flat_record(record) for record in records]), folder / "results.parquet")
     points = [
         {"query": record.get("query"), "pacing": record.get("pacing"), **point}
         for record in records
         for point in record.get("timeline", ())
     ]
     if points:
-        parquet.write_table(pa.Table.from_pylist(points), folder / "timeline.parquet")
+        parquet.write_table(records_table(points), folder / "timeline.parquet")
     (folder / "results.json").write_text(json.dumps(answer) + "\n", encoding="utf-8")
     for index, drawing in enumerate(pictures(answer), 1):
         (folder / f"picture-{index}.svg").write_text(drawing, encoding="utf-8")

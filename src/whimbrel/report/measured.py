@@ -113,7 +113,7 @@ def _timelines(answer: Answer) -> str:
             _number(record.get("steps"), 0),
             f"{record['migration_s']:.1f}",
             *(f"{record['latency_ms'][phase]['max'] / 1000:.2f}" for phase in ("before", "during")),
-            f"{record['times_steady']:.2f}",
+            _number(record["times_steady"], 2),
             _right([record]),
         ]
         for record in answer["results"]
@@ -137,7 +137,8 @@ def _timelines(answer: Answer) -> str:
 
 
 def _judged(records: Records, pacing: str, fine: Callable[[float], bool]) -> tuple[list[str], list[str]]:
-    found = [(record["query"], fine(record["times_steady"])) for record in records if record["pacing"] == pacing]
+    judged = [record for record in records if record["pacing"] == pacing and record["times_steady"] is not None]
+    found = [(record["query"], fine(record["times_steady"])) for record in judged]
     return [query for query, good in found if good], [query for query, good in found if not good]
 
 
