@@ -35,7 +35,10 @@ def answers():
     lines = [timeline("q3", "all-at-once", 3.0), timeline("q3", "batched", 1.2), timeline("q5", "batched", 1.7)]
     rows = [{"system": "whimbrel", "keys": 1000, "bins": 16, "p99": 812.4, "max": 900.0, "correct": True}]
     claims = {"claim": "Bins are cheap", "holds": False, "correct": True, "machine": MACHINE}
+    checked = {"rows_out": 1200, "epochs": 12, "moves": 90, "duckdb": True, "spark_sql": True, "equal": True}
+    queries = [{"query": "q3", **checked}, {"query": "q9", **checked, "spark_sql": False, "equal": False}]
     return {
+        "check": {"events": 1_000_000, "machine": MACHINE, "queries": queries},
         "nexmark-all": {"settings": {"events": 2_000_000}, "machine": MACHINE, "results": rates},
         "timelines": {"settings": {"rate": 10_000}, "machine": MACHINE, "results": lines},
         "megaphone-overhead": {"id": "megaphone-overhead", "rows": rows, **claims},
@@ -51,6 +54,12 @@ def test_figures_goals_and_verdicts_are_those_of_the_answers():
     assert "All at once beyond 1.5 times: reached by q3." in page
     assert "Bins are cheap. **The claim does not hold here.** All counts are right." in page
     assert "carries 1,600,000 rows/s" in page and "2 cores (x), PySpark 4.3.0" in page
+
+
+def test_the_page_says_which_answers_are_those_of_both_references():
+    page = page_of_measurements(answers())
+    assert "| q3 | 1,200 | 12 | 90 | equal | equal |" in page and "| q9 | 1,200 | 12 | 90 | equal | different |" in page
+    assert "Equal to both references: reached by q3; not by q9." in page
 
 
 def test_a_wrong_answer_is_not_hidden():

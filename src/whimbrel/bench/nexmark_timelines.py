@@ -46,7 +46,7 @@ class Settings:
 
     rate: int = 10_000
     preload: int = 0
-    seconds: float = 10.0
+    seconds: float = 6.0
     slots: int = 4
     bins: int = 128
     size: int = 4

@@ -17,7 +17,7 @@ SIZES: counting.Sizes = {
     "keys": (4_000_000,),
     "rate": (20_000,),
     "bins": (16, 256, 1024),
-    "seconds": (6,),
+    "seconds": (4,),
     "fluid_steps_max": (16,),
 }
 

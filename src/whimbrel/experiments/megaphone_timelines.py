@@ -25,7 +25,7 @@ SIZES: counting.Sizes = {
     "offline": (3, 5, 7, 8),
     "preload": (0,),
     "rate": (10_000,),
-    "seconds": (10,),
+    "seconds": (6,),
 }
 LARGE_BYTES = 10_000_000
 """A migration of more bytes than this should show when it is done all at once."""
