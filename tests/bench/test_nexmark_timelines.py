@@ -93,12 +93,12 @@ def test_rows_that_need_only_their_events_must_all_be_there(tmp_path, query):
 
 
 def test_windows_must_be_there_once_the_watermark_has_passed_them_and_not_before(tmp_path):
-    wanted, ended = whole_answer("q5"), 1_436_918_400_250_000
+    wanted, ended = whole_answer("q5"), 1_436_918_400_500_000
     rows = wanted.filter(pc.less_equal(wanted["window_end"].cast(pa.int64()), ended))
     answered(tmp_path, rows)
     assert 0 < rows.num_rows < wanted.num_rows
-    assert is_answer("q5", feed_of("q5"), EVENTS, tmp_path, watermark_after(0.25))
-    assert not is_answer("q5", feed_of("q5"), EVENTS, tmp_path, watermark_after(0.5))
+    assert is_answer("q5", feed_of("q5"), EVENTS, tmp_path, watermark_after(0.5))
+    assert not is_answer("q5", feed_of("q5"), EVENTS, tmp_path, watermark_after(1))
     assert not is_answer("q5", feed_of("q5"), EVENTS, tmp_path, watermark_after(0))
 
 

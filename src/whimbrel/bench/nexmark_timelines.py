@@ -114,9 +114,9 @@ class _Ride:
         peers.use_provider(self._spark, peers.ROCKSDB, settings.slots)
         watched = Watched(self._start_native(), self._query)
         watched.until_taken(self._feed.preload)
-        watched.for_seconds(settings.seconds / 2)
+        watched.until_drained()
         began = time.time() * 1000
-        watched.for_seconds(settings.seconds)
+        watched.steadily(settings.seconds)
         moved = time.time() * 1000
         progress = watched.stop()
         taken = committed_epochs(progress)[-1].until
@@ -127,7 +127,7 @@ class _Ride:
         watched = Watched(self._start_native(), self._query)
         watched.until_taken(taken)
         settled = time.time() * 1000
-        watched.for_seconds(settings.seconds)
+        watched.steadily(settings.seconds)
         progress += watched.stop()
         change = Change(OFFLINE, began, moved, settled, time.time() * 1000, {})
         correct = self._check(progress, self._start_native)

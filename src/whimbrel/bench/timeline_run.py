@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whimbrel.runtime.job import Job
 
 LONGEST_SECONDS = 900.0
-DRAINED_EPOCHS = 3
+DRAINED_EPOCHS = STEADY_EPOCHS = 3
 LEVEL = 0.8
 """An epoch that takes fewer events than this share of the one before it is still catching up."""
 _POLL_SECONDS = 0.2
@@ -83,15 +83,25 @@ class Watched:
         """Until an epoch with more than ``events`` events is committed."""
         self._until(lambda: any(e.until > events for e in committed_epochs([self._query.lastProgress or {}])))
 
+    def steadily(self, seconds: float) -> None:
+        """Let it run, and see ``STEADY_EPOCHS`` at least: some event is due and answered meanwhile."""
+        deadline = time.monotonic() + seconds
+        self._until_ends(lambda ends: len(ends) > STEADY_EPOCHS and time.monotonic() >= deadline)
+
     def until_drained(self) -> None:
         """Until the rows that queued behind slow epochs are worked off (see ``is_drained``)."""
-        seen: list[int] = []
+        self._until_ends(is_drained)
 
-        def drained() -> bool:
-            seen.extend(e.until for e in committed_epochs([self._query.lastProgress or {}]) if e.until not in seen[-1:])
-            return is_drained(seen)
+    def _until_ends(self, reached: Callable[[Sequence[int]], bool]) -> None:
+        """Until a condition holds for the ends of the epochs that are committed from now on, and of the one before."""
+        ends: list[int] = []
 
-        self._until(drained)
+        def seen() -> bool:
+            newest = committed_epochs([self._query.lastProgress or {}])
+            ends.extend(epoch.until for epoch in newest if epoch.until not in ends[-1:])
+            return reached(ends)
+
+        self._until(seen)
 
     def until_settled(self, job: Job) -> None:
         """Until nothing of a migration is under way."""
@@ -118,14 +128,14 @@ def change_live(watched: Watched, job: Job, target: Assignment, pacing: str, siz
     from whimbrel.migration import Pacing
 
     began = _now_ms()
-    watched.for_seconds(seconds)
+    watched.steadily(seconds)
     first, moved = job.status().epoch, _now_ms()
     moves = len(job.board.assignment().moves_to(target))
     job.board.post_target(target, Pacing.of(pacing, size if pacing == "batched" else None))
     watched.until_settled(job)
     settled = _now_ms()
     facts = {"bins": moves, **_crossed(job, first)}
-    watched.for_seconds(seconds)
+    watched.steadily(seconds)
     return Change(pacing, began, moved, settled, _now_ms(), facts)
 
 
