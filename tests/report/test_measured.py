@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -86,6 +88,12 @@ def test_every_picture_of_the_page_is_drawn_or_brought_along():
         ElementTree.fromstring(drawing)
     page = page_of_measurements(answers())
     assert all(f"pictures/{name}.svg" in page for name in [*drawn, "megaphone-overhead"])
+
+
+def test_a_quick_measurement_never_takes_the_place_of_a_measured_page():
+    script = Path(ROOT) / "scripts" / "measure_nexmark.py"
+    ended = subprocess.run([sys.executable, script, "--quick"], check=False, capture_output=True, text=True)
+    assert ended.returncode == 2 and "name another folder with --docs" in ended.stderr
 
 
 def test_the_page_in_the_documentation_is_what_its_answers_give():
