@@ -126,7 +126,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="Tiny sizes, to see that it works.")
     parser.add_argument("--list", action="store_true", help="Name the parts.")
     given = parser.parse_args()
-    known = parts(given.offline)
+    offline = given.offline if given.offline is not None else ",".join(QUERIES[:1] if given.quick else QUERIES)
+    known = parts(offline)
     if given.list:
         print("\n".join(known))
         return
