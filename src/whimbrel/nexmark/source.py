@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,9 @@ def stream(spark: SparkSession, **options: Any) -> Streams:
     ``stream(spark, rate=1000, shape="sine", high=5000)``. Raises BadInput for options that no stream can have.
     """
     given = {name: str(value) for name, value in options.items()}
+    if "trace" in given:
+        # Spark reads the options in processes of its own, which may run in another folder.
+        given["trace"] = str(Path(given["trace"]).absolute())
     Plan.of(given)
     register(spark)
     return Streams.of(spark.readStream.format("nexmark").options(**given).load())

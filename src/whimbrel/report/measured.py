@@ -75,13 +75,13 @@ def _expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(answer: Answer) -> str:
-    rows, equal, different = [], [], []
+    rows: list[list[str]] = []
     for record in answer["queries"]:
         verdicts = ["equal" if record[name] else "different" for name in ("duckdb", "spark_sql")]
         rows.append(
             [record["query"], *(_number(record[name], 0) for name in ("rows_out", "epochs", "moves")), *verdicts]
         )
-        (equal if record["equal"] else different).append(record["query"])
+    equal, different = ([r["query"] for r in answer["queries"] if r["equal"] is wanted] for wanted in (True, False))
     return "\n".join(
         [
             "## Answers while the state moves\n",
