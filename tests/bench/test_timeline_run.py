@@ -39,6 +39,13 @@ def test_an_event_that_queued_behind_a_slow_epoch_belongs_to_the_migration():
     assert record["migration_s"] == 5 and record["steps"] == 1
 
 
+def test_no_ratio_is_given_where_a_phase_has_no_event():
+    commits = [1000 * n for n in range(1, 13)]
+    change = Change("batched", 4000.0, 4000.0, 8000.0, 12000.0, {})
+    (record,) = records(reports(commits), [change], due_ms, preload=0)
+    assert record["times_steady"] is None and record["latency_ms"]["before"]["events"] == 0
+
+
 def test_nothing_shows_where_no_epoch_is_longer():
     commits = [1000 * n for n in range(1, 13)]
     change = Change("batched", 0.0, 4000.0, 8000.0, 12000.0, {})

@@ -85,6 +85,12 @@ def test_what_cannot_be_an_event_is_refused_by_line(tmp_path, line, lesson):
         read_events(tmp_path)
 
 
+def test_two_faults_do_not_make_up_for_each_other(tmp_path):
+    (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1}}\n{"bid": {"price": 1}, "person": {"id": 2}}\n{}\n')
+    with pytest.raises(BadInput, match="line 2: needs exactly one of the objects"):
+        read_events(tmp_path)
+
+
 def test_directories_without_events_are_refused(tmp_path):
     with pytest.raises(BadInput, match="person, auction and bid"):
         read_events(tmp_path)

@@ -98,6 +98,44 @@ def test_paths_without_events_are_refused(spark, tmp_path):
         read_streams(spark, tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    ("line", "lesson"),
+    [
+        ('{"bid": {"price": "5"}}', "MALFORMED"),
+        ("no json", "MALFORMED"),
+        ('{"bid": {"dateTime": "soon"}}', "soon: write ISO 8601"),
+        ('{"bid": {"price": 5}, "person": {"id": 1}}', "exactly one of the objects"),
+        ("{}", "exactly one of the objects"),
+    ],
+)
+def test_a_line_that_cannot_be_read_fails_its_query(spark, tmp_path, line, lesson):
+    (tmp_path / "e.jsonl").write_text('{"bid": {"auction": 1}}\n' + line + "\n")
+    with pytest.raises(Exception, match=lesson):
+        read_streams(spark, tmp_path, streaming=False).bid.collect()
+
+
+def test_a_folder_of_a_kind_may_be_alone_and_its_records_wrapped_or_bare(spark, tmp_path):
+    (tmp_path / "bid").mkdir()
+    (tmp_path / "bid" / "e.jsonl").write_text('{"auction": 7, "price": 3}\n{"bid": {"auction": 8, "dateTime": 1000}}\n')
+    streams = read_streams(spark, tmp_path, streaming=False)
+    assert sorted((row.auction, row.price) for row in streams.bid.collect()) == [(7, 3), (8, None)]
+    assert streams.events.count() == 2 and streams.person.count() == streams.auction.count() == 0
+    counted = read_streams(spark, tmp_path).events.writeStream.format("memory").queryName("alone")
+    counted.trigger(availableNow=True).start().awaitTermination()
+    assert spark.table("alone").count() == 2
+
+
+def test_a_bounded_stream_with_a_rate_runs_to_its_end_where_only_what_is_available_is_asked_for():
+    reader = NexmarkReader(Plan.of({"rate": "1", "events": "500"}), lambda: 0)
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, ReadAllAvailable())["events"] == 1
+    reader.prepareForTriggerAvailableNow()
+    assert reader.latestOffset(start, ReadAllAvailable())["events"] == 500
+    assert reader.latestOffset(start, ReadMaxRows(200))["events"] == 200
+    with pytest.raises(BadInput, match="endless"):
+        NexmarkReader(Plan.of({"rate": "1"}), lambda: 0).prepareForTriggerAvailableNow()
+
+
 def test_a_preload_is_due_at_once_and_the_schedule_goes_on_after_it():
     now = [0]
     reader = NexmarkReader(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,7 +37,10 @@ def answers():
     lines = [timeline("q3", "all-at-once", 3.0), timeline("q3", "batched", 1.2), timeline("q5", "batched", 1.7)]
     rows = [{"system": "whimbrel", "keys": 1000, "bins": 16, "p99": 812.4, "max": 900.0, "correct": True}]
     claims = {"claim": "Bins are cheap", "holds": False, "correct": True, "machine": MACHINE}
+    checked = {"rows_out": 1200, "epochs": 12, "moves": 90, "duckdb": True, "spark_sql": True, "equal": True}
+    queries = [{"query": "q3", **checked}, {"query": "q9", **checked, "spark_sql": False, "equal": False}]
     return {
+        "check": {"events": 1_000_000, "machine": MACHINE, "queries": queries},
         "nexmark-all": {"settings": {"events": 2_000_000}, "machine": MACHINE, "results": rates},
         "timelines": {"settings": {"rate": 10_000}, "machine": MACHINE, "results": lines},
         "megaphone-overhead": {"id": "megaphone-overhead", "rows": rows, **claims},
@@ -53,10 +58,23 @@ def test_figures_goals_and_verdicts_are_those_of_the_answers():
     assert "carries 1,600,000 rows/s" in page and "2 cores (x), PySpark 4.3.0" in page
 
 
+def test_the_page_says_which_answers_are_those_of_both_references():
+    page = page_of_measurements(answers())
+    assert "| q3 | 1,200 | 12 | 90 | equal | equal |" in page and "| q9 | 1,200 | 12 | 90 | equal | different |" in page
+    assert "Equal to both references: reached by q3; not by q9." in page
+
+
 def test_a_wrong_answer_is_not_hidden():
     given = answers()
     given["nexmark-all"]["results"] = throughput("q3", 4.0, correct=False)
     assert "| 0.75 | no |" in page_of_measurements(given)
+
+
+def test_a_phase_without_events_gives_no_verdict():
+    given = answers()
+    given["timelines"]["results"] = [{**record, "times_steady": None} for record in given["timelines"]["results"]]
+    page = page_of_measurements(given)
+    assert "| 0.50 | 0.60 | – | yes |" in page and "All at once beyond 1.5 times: not measured." in page
 
 
 def test_what_was_not_measured_has_no_section():
@@ -70,6 +88,12 @@ def test_every_picture_of_the_page_is_drawn_or_brought_along():
         ElementTree.fromstring(drawing)
     page = page_of_measurements(answers())
     assert all(f"pictures/{name}.svg" in page for name in [*drawn, "megaphone-overhead"])
+
+
+def test_a_quick_measurement_never_takes_the_place_of_a_measured_page():
+    script = Path(ROOT) / "scripts" / "measure_nexmark.py"
+    ended = subprocess.run([sys.executable, script, "--quick"], check=False, capture_output=True, text=True)
+    assert ended.returncode == 2 and "name another folder with --docs" in ended.stderr
 
 
 def test_the_page_in_the_documentation_is_what_its_answers_give():

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from whimbrel.model.errors import BadInput
 
 
-def wanted(options: Mapping[str, Any], known: Sequence[str], name: str = "peers", what: str = "system") -> list[str]:
-    """The names given under ``name``, or all that there are. Raises BadInput for one that there is not.
+def wanted(
+    options: Mapping[str, Any],
+    known: Sequence[str],
+    name: str = "peers",
+    what: str = "system",
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
+    """The names given under ``name``, or all that there are; a name of ``groups`` stands for several of them.
+
+    Raises BadInput for one that there is not.
 
     >>> wanted({}, ["whimbrel", "identity"])
     ['whimbrel', 'identity']
+    >>> wanted({"peers": ["whimbrel"]}, ["fluid", "batched", "offline"], groups={"whimbrel": ("fluid", "batched")})
+    ['fluid', 'batched']
     """
-    chosen = list(options.get(name) or known)
+    chosen = [each for given in options.get(name) or known for each in groups.get(given, (given,))]
     for each in chosen:
         if each not in known:
-            raise BadInput(f"there is no {what} {each!r} to measure: choose among {', '.join(known)}")
-    return chosen
+            choice = ", ".join(dict.fromkeys((*groups, *known)))
+            raise BadInput(f"there is no {what} {each!r} to measure: choose among {choice}")
+    return list(dict.fromkeys(chosen))
 
 
 def announced(options: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whimbrel.bench.choosing import wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles
 from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.memory import MemoryWatch, Sample
@@ -42,6 +43,7 @@ class Settings:
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """One record; ``scale`` shortens the run: 0.02 is ten epochs."""
+    wanted(options, ("whimbrel",))
     sizes = {k: options[k] for k in ("keys", "bins") if options.get(k)}
     settings = Settings(epochs=max(8, round(EPOCHS * float(options.get("scale") or 1))), **sizes)
     with folder_of_a_run() as folder, bench_session() as spark:

@@ -29,7 +29,7 @@ _WARM_UP_EPOCHS = 8
 
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
-    """A record per system and number of held keys."""
+    """A record per system and number of held keys; steady epochs go on for ``seconds`` at least."""
     sizes = [int(options["keys"])] if options.get("keys") else list(HELD)
     chosen = wanted(options, SYSTEMS)
     results = []
@@ -37,15 +37,15 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
         for system in announced(options, chosen):
             for keys in sizes:
                 with folder_of_a_run() as folder:
-                    results.append(_record(spark, system, keys, folder))
+                    results.append(_record(spark, system, keys, folder, float(options.get("seconds") or 0)))
     return {"bench": "held", "rows_per_epoch": ROWS_PER_EPOCH, "results": results}
 
 
-def _record(spark: SparkSession, system: str, keys: int, folder: Path) -> dict[str, Any]:
+def _record(spark: SparkSession, system: str, keys: int, folder: Path, seconds: float) -> dict[str, Any]:
     preload = KeyStream(keys, min(_PRELOAD_ROWS, max(keys, 200_000)))
     epochs = max(3, -(-3 * keys // preload.rows_per_epoch))
     _run(spark, system, preload, folder, epochs)
-    steady = _run(spark, system, KeyStream(keys, ROWS_PER_EPOCH), folder, 40)
+    steady = _run(spark, system, KeyStream(keys, ROWS_PER_EPOCH), folder, 40, seconds)
     record = {
         "system": system,
         "keys": keys,
@@ -63,7 +63,7 @@ def _record(spark: SparkSession, system: str, keys: int, folder: Path) -> dict[s
     return record
 
 
-def _run(spark: SparkSession, system: str, stream: KeyStream, folder: Path, epochs: int) -> Any:
+def _run(spark: SparkSession, system: str, stream: KeyStream, folder: Path, epochs: int, seconds: float = 0.0) -> Any:
     if system == "whimbrel":
         import whimbrel
         from whimbrel.runtime.operators.aggregates import count
@@ -74,4 +74,4 @@ def _run(spark: SparkSession, system: str, stream: KeyStream, folder: Path, epoc
         peers.use_provider(spark, peers.ROCKSDB if system == "native-rocksdb" else peers.HDFS, SLOTS)
         result, mode = peers.native(stream.read(spark)), "update"
     writer = result.writeStream.format("noop").outputMode(mode)
-    return run_epochs(writer.option("checkpointLocation", str(folder / "checkpoint")).start(), epochs)
+    return run_epochs(writer.option("checkpointLocation", str(folder / "checkpoint")).start(), epochs, seconds)

@@ -119,7 +119,7 @@ def _steady(spark: SparkSession, sizes: CountingSizes, system: str, folder: Path
         watched.until_taken(sizes.keys)
         watched.for_seconds(WARM_UP_SECONDS)
         warm = _taken(list(query.recentProgress))
-        watched.for_seconds(sizes.seconds)
+        watched.steadily(sizes.seconds)
     finally:
         progress = watched.stop()
     epochs = committed_epochs(progress)

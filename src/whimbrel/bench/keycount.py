@@ -24,6 +24,8 @@ from whimbrel.bench.streams import KeyStream
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from whimbrel.runtime.job import Job
+
 SYSTEMS = (
     "whimbrel", "identity", "identity-tuned", "native-rocksdb", "native-hdfs", "transformwithstate",
     "applyinpandaswithstate",
@@ -135,10 +137,11 @@ def _identity_tuned(spark: SparkSession, stream: KeyStream, settings: Settings, 
     return _write(peers.identity(stream.read(spark)), "append", folder, settings), None
 
 
-def _per_key(build: Callable[[DataFrame], DataFrame]) -> Run:
-    def run_per_key(spark: SparkSession, stream: KeyStream, settings: Settings, folder: Path) -> tuple[Measured, None]:
+def _per_key(build: Callable[[DataFrame], DataFrame], counts: peers.Counts) -> Run:
+    def run_per_key(spark: SparkSession, stream: KeyStream, settings: Settings, folder: Path) -> tuple[Measured, Any]:
         peers.use_provider(spark, peers.ROCKSDB, settings.slots)
-        return _write(build(stream.read(spark)), "update", folder, settings), None
+        measured = _write(build(stream.read(spark)), "update", folder, settings)
+        return measured, counts(spark, str(folder / "checkpoint"))
 
     return run_per_key
 
@@ -146,14 +149,21 @@ def _per_key(build: Callable[[DataFrame], DataFrame]) -> Run:
 def _whimbrel(spark: SparkSession, stream: KeyStream, settings: Settings, folder: Path) -> tuple[Measured, Any]:
     import whimbrel
     from whimbrel.runtime.operators.aggregates import count
-    from whimbrel.runtime.reading import read_table
 
     job = whimbrel.job(spark, "keycount", max_slots=settings.slots, bins=settings.bins, directory=folder)
     counts = job.aggregate(stream.read(spark), "key", n=count())
     measured = _write(counts, "append", folder, settings)
-    final = read_table(spark, job.board, job.checkpoint, "aggregate", "keys")
+    final = job_counts(spark, job)
     job.close()
-    return measured, dict(zip(final.column("key").to_pylist(), final.column("n").to_pylist(), strict=True))
+    return measured, final
+
+
+def job_counts(spark: SparkSession, job: Job) -> dict[Any, int]:
+    """The count of every key in the committed state of a job that counts rows per ``key`` as ``n``."""
+    from whimbrel.runtime.reading import read_table
+
+    final = read_table(spark, job.board, job.checkpoint, "aggregate", "keys")
+    return dict(zip(final.column("key").to_pylist(), final.column("n").to_pylist(), strict=True))
 
 
 def _write(result: DataFrame, mode: str, folder: Path, settings: Settings) -> Measured:
@@ -167,6 +177,6 @@ _SYSTEMS: dict[str, Run] = {
     "identity-tuned": _identity_tuned,
     "native-rocksdb": _native(peers.ROCKSDB),
     "native-hdfs": _native(peers.HDFS),
-    "transformwithstate": _per_key(peers.transform_with_state),
-    "applyinpandaswithstate": _per_key(peers.apply_in_pandas),
+    "transformwithstate": _per_key(peers.transform_with_state, peers.transform_with_state_counts),
+    "applyinpandaswithstate": _per_key(peers.apply_in_pandas, peers.apply_in_pandas_counts),
 }

@@ -2,7 +2,7 @@
 
 Every system reads the same files in the same epochs, writes Parquet, and has its answer compared with DuckDB's. Throughput
 is that of the epochs before anything moves; then Whimbrel's state goes from all slots to one slot fewer, in batches, while
-the same stream flows on.
+its stream flows on. The others have nothing to move, so their stream ends there.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("whimbrel", "native-rocksdb", "native-hdfs", "identity")
 WARM_UP_EPOCHS = 3
+EVENTS_PER_SECOND = 200_000
+"""What a query of medium weight takes on two cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class Settings:
     Whimbrel's state moves. ``window`` and ``slide`` are the query's.
     """
 
-    events: int = 2_000_000
-    epochs: int = 10
+    events: int = 1_000_000
+    epochs: int = 5
     moving: int = 7
     slots: int = 4
     bins: int = 256
@@ -48,9 +50,18 @@ class Settings:
     slide: str = "5 seconds"
 
     @property
+    def steady_epochs(self) -> int:
+        """Those that warm up and those that are measured."""
+        return WARM_UP_EPOCHS + self.epochs
+
+    @property
     def staged_epochs(self) -> int:
-        """Those that warm up, those that are measured, and those of the migration."""
-        return WARM_UP_EPOCHS + self.epochs + self.moving
+        """Those, and those of the migration."""
+        return self.steady_epochs + self.moving
+
+    def epochs_of(self, system: str) -> int:
+        """What a system reads: only Whimbrel has something to move."""
+        return self.staged_epochs if system == "whimbrel" else self.steady_epochs
 
     def of_query(self) -> QuerySettings:
         """What the query needs; generated events are never late."""
@@ -61,6 +72,7 @@ class Settings:
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
     """The records of all peers asked for; ``query`` names the query, "all" for every one; the rest are sizes.
+    Every system reads the same events, so ``seconds`` choose their number: ``EVENTS_PER_SECOND`` for each.
 
     A ratio compares records of one query and one run: ``times_native`` with the faster native one, ``of_identity``
     with the ceiling of every Python operator.
@@ -73,6 +85,8 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
         raise BadInput(f"there is no benchmark of the query {query!r}: use nexmark-all or one of {there}")
     chosen = wanted(options, SYSTEMS)
     need("duckdb")
+    if options.get("seconds"):
+        options = {"events": max(1_000, round(EVENTS_PER_SECOND * float(options["seconds"]))), **options}
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     queries = list(NATIVE) if query == "all" else [query]
     with folder_of_a_run() as folder, bench_session() as spark:
@@ -121,23 +135,30 @@ def measure_all(
 
 class _Bench:
     def __init__(self, spark: SparkSession, settings: Settings, folder: Path) -> None:
-        self._spark, self._settings, self._folder = spark, settings, folder
-        self._staged = folder / "staged"
-        self._stage()
-
-    def _stage(self) -> None:
-        """Two more epochs end the input and let every system feel that it has ended."""
         import pyarrow as pa
 
-        from whimbrel.nexmark.arrivals import end_of_input, write_epochs
         from whimbrel.nexmark.events.generator import chunks
         from whimbrel.nexmark.events.rules import Rules
 
-        epochs = self._settings.staged_epochs
-        count = epochs * self._settings.events // self._settings.epochs
-        slices = [part.interleaved() for part in chunks(0, count, Rules())]
-        self.rows = pa.Table.from_batches(slices)
-        write_epochs(self.rows, self._staged, epochs, end_of_input(), ends=2)
+        self._spark, self._settings, self._folder = spark, settings, folder
+        count = settings.staged_epochs * self._per_epoch
+        self._rows = pa.Table.from_batches([part.interleaved() for part in chunks(0, count, Rules())])
+
+    @property
+    def _per_epoch(self) -> int:
+        return max(1, self._settings.events // self._settings.epochs)
+
+    def _rows_of(self, epochs: int) -> pa.Table:
+        return self._rows.slice(0, epochs * self._per_epoch)
+
+    def _staged(self, epochs: int) -> Path:
+        """The first epochs as files. Two more end the input and let every system feel that it has ended."""
+        from whimbrel.nexmark.arrivals import end_of_input, write_epochs
+
+        folder = self._folder / f"staged-{epochs}"
+        if not folder.exists():
+            write_epochs(self._rows_of(epochs), folder, epochs, end_of_input(), ends=2)
+        return folder
 
     def measure(self, query: str, system: str) -> dict[str, Any]:
         """One record of one query."""
@@ -154,7 +175,7 @@ class _Bench:
             "epochs": len(lengths),
             "epoch_ms": {name: percentiles(found) for name, found in phases.items()},
             "silence_ms": steady.longest_silence_ms(),
-            "correct": None if system == "identity" else self._is_correct(query, place / "result"),
+            "correct": None if system == "identity" else self._is_correct(query, system, place / "result"),
         }
 
     def _after(self, measured: Measured, last: int) -> list[float]:
@@ -196,7 +217,7 @@ class _Bench:
         from whimbrel.runtime.job import job
 
         reader = self._spark.readStream.schema(spark_schema()).option("maxFilesPerTrigger", "1")
-        streams = Streams.of(reader.parquet(str(self._staged)))
+        streams = Streams.of(reader.parquet(str(self._staged(self._settings.epochs_of(system)))))
         if system == "whimbrel":
             slots, bins = self._settings.slots, self._settings.bins
             ours = job(self._spark, query, max_slots=slots, bins=bins, directory=place / "job")
@@ -207,7 +228,7 @@ class _Bench:
         result = native if native is not None else native_query(query, streams, self._settings.of_query())
         return result, str(place / "checkpoint"), None
 
-    def _is_correct(self, query: str, found: Path) -> bool:
+    def _is_correct(self, query: str, system: str, found: Path) -> bool:
         """Equal as multisets to the reference answer, without the rows that only end the input."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -218,7 +239,7 @@ class _Bench:
         settings = self._settings.of_query()
         right = duckdb_answer(
             query,
-            *_kinds(self.rows),
+            *_kinds(self._rows_of(self._settings.epochs_of(system))),
             window_ms=settings.window_ms,
             slide_ms=settings.slide_ms,
             changes=True,

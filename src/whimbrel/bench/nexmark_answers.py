@@ -1,7 +1,8 @@
 """Whether a stream that was stopped in its middle has given out what the reference gives for the events so far.
 
 A row that needs nothing but its events must be there. A row that waits for the watermark must be there if the
-watermark has passed it, and may not be there before; running averages must be the first so many of each key.
+watermark has passed it, and may not be there before. Running averages must be the first so many of each key, with every
+closing among them whose expiry the watermark has passed.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ def is_answer(query: str, feed: Feed, until: int, folder: Path, progress: Sequen
     wanted = duckdb_answer(query, *kinds, **sizes, changes=True)
     files = committed_files(folder)
     found = ds.dataset(files, format="parquet").to_table().select(wanted.schema.names) if files else wanted.slice(0, 0)
+    watermark = watermark_us(progress)
     if query in ("q4", "q6"):
-        return _are_first_of_each_key(found, wanted)
-    return same_rows(found, wanted.filter(_is_closed(query, wanted, settings.window_ms, watermark_us(progress))))
+        person, auction, bid = kinds
+        due = auction.filter(pc.less_equal(auction.column("expires").cast(pa.int64()), watermark))
+        closed = duckdb_answer(query, person, due, bid, **sizes, changes=True)
+        return are_first_of_each_key(found, wanted) and missing_rows(closed, found) == 0
+    return same_rows(found, wanted.filter(_is_closed(query, wanted, settings.window_ms, watermark)))
 
 
 def committed_files(folder: Path) -> list[str]:
@@ -60,12 +65,12 @@ def _is_closed(query: str, wanted: pa.Table, window_ms: int, watermark: int) -> 
     return pc.less_equal(pc.add(opens, size), watermark)
 
 
-def _are_first_of_each_key(found: pa.Table, wanted: pa.Table) -> bool:
+def are_first_of_each_key(found: pa.Table, wanted: pa.Table) -> bool:
     """Whether ``found`` is a part of ``wanted`` that has, of every key, the first so many rows."""
     key = wanted.schema.names[0]
     groups = found.group_by(key).aggregate([("auctions", "max"), ("auctions", "count")])
     whole = pc.all(pc.equal(groups.column("auctions_max"), groups.column("auctions_count"))).as_py()
-    return len(found) > 0 and bool(whole) and missing_rows(found, wanted) == 0
+    return whole is not False and missing_rows(found, wanted) == 0
 
 
 def same_rows(found: pa.Table, wanted: pa.Table) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.bench import peers
+from whimbrel.bench.choosing import wanted
 from whimbrel.bench.folders import folder_of_a_run
 from whimbrel.bench.needed import need
 from whimbrel.bench.nexmark_answers import is_answer
@@ -22,7 +23,6 @@ from whimbrel.bench.nexmark_feed import Feed, shape_of
 from whimbrel.bench.open_loop import committed_epochs, started_ms
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.timeline_run import Change, Watched, balanced, change_live, imbalanced, move_at_once, records
-from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 OFFLINE = "spark-offline-repartition"
 PACINGS = ("all-at-once", "batched", "optimized")
 SYSTEMS = (*PACINGS, "fluid", OFFLINE)
+GROUPS = {"whimbrel": PACINGS}
+"""What the names of whole systems stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Settings:
 
     rate: int = 10_000
     preload: int = 0
-    seconds: float = 10.0
+    seconds: float = 6.0
     slots: int = 4
     bins: int = 128
     size: int = 4
@@ -58,21 +60,18 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
     shape_of(query)
     need("duckdb", "hdrh")
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
-    wanted = list(options.get("peers") or PACINGS)
-    unknown = [name for name in wanted if name not in SYSTEMS]
-    if unknown:
-        raise BadInput(f"there is no pacing or system {unknown[0]!r}: choose among {', '.join(SYSTEMS)}")
+    chosen = wanted({"peers": options.get("peers") or PACINGS}, SYSTEMS, what="pacing or system", groups=GROUPS)
     with bench_session("6g") as spark:
-        results = measure(spark, query, settings, wanted)
+        results = measure(spark, query, settings, chosen)
     plain = {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
     return {"bench": f"timelines-{query}", "settings": plain, "results": results}
 
 
-def measure(spark: SparkSession, query: str, settings: Settings, wanted: Sequence[str]) -> list[dict[str, Any]]:
+def measure(spark: SparkSession, query: str, settings: Settings, systems: Sequence[str]) -> list[dict[str, Any]]:
     """The records of one query in a session that is there."""
     found: list[dict[str, Any]] = []
-    pacings = [name for name in wanted if name != OFFLINE]
-    for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in wanted else []):
+    pacings = [name for name in systems if name != OFFLINE]
+    for part in ([pacings] if pacings else []) + ([[OFFLINE]] if OFFLINE in systems else []):
         with folder_of_a_run() as folder:
             ride = _Ride(spark, query, settings, folder)
             found += ride.offline() if part == [OFFLINE] else ride.live(part)
@@ -115,18 +114,20 @@ class _Ride:
         peers.use_provider(self._spark, peers.ROCKSDB, settings.slots)
         watched = Watched(self._start_native(), self._query)
         watched.until_taken(self._feed.preload)
-        watched.for_seconds(settings.seconds / 2)
+        watched.until_drained()
         began = time.time() * 1000
-        watched.for_seconds(settings.seconds)
+        watched.steadily(settings.seconds)
         moved = time.time() * 1000
         progress = watched.stop()
         taken = committed_epochs(progress)[-1].until
-        self._drain(taken, self._start_native)
+        # The batch that was cut off is committed by this, and its rows are answered: that is when silence begins.
+        progress += self._drain(taken, self._start_native)
+        taken = committed_epochs(progress)[-1].until
         self._spark._streamingCheckpointManager.repartition(checkpoint, settings.slots + 2)
         watched = Watched(self._start_native(), self._query)
         watched.until_taken(taken)
         settled = time.time() * 1000
-        watched.for_seconds(settings.seconds)
+        watched.steadily(settings.seconds)
         progress += watched.stop()
         change = Change(OFFLINE, began, moved, settled, time.time() * 1000, {})
         correct = self._check(progress, self._start_native)
@@ -169,8 +170,7 @@ class _Ride:
         """Every source is brought to the same event; then what was given out must be what the reference gives."""
         if not self._settings.check:
             return None
-        # What an epoch that was cut off had taken was due by now; the source that started last needs a moment more.
+        # What an epoch that was cut off had taken was due by now.
         until = self._feed.due_by(time.time() * 1000, started_ms(progress, min))
-        time.sleep(max(1.0, (started_ms(progress) - started_ms(progress, min)) / 1000))
         drained = self._drain(until, start)
         return is_answer(self._query, self._feed, until, self._folder / "result", [*progress[-3:], *drained])

@@ -47,7 +47,10 @@ def native(keys: DataFrame) -> DataFrame:
 
 def native_counts(spark: SparkSession, checkpoint: str) -> dict[Any, int]:
     """The final counts of ``native``, through the state data source."""
-    rows = spark.read.format("statestore").load(checkpoint).selectExpr("key.key AS k", "value.count AS n")
+    return _counts(spark.read.format("statestore").load(checkpoint).selectExpr("key.key", "value.count"))
+
+
+def _counts(rows: DataFrame) -> dict[Any, int]:
     return dict(rows.toPandas().itertuples(index=False, name=None))
 
 
@@ -66,6 +69,11 @@ def apply_in_pandas(keys: DataFrame) -> DataFrame:
     return keys.groupBy("key").applyInPandasWithState(_add, schema, "n long", "update", "NoTimeout")
 
 
+def apply_in_pandas_counts(spark: SparkSession, checkpoint: str) -> dict[Any, int]:
+    """The final counts of ``apply_in_pandas``, through the state data source."""
+    return _counts(spark.read.format("statestore").load(checkpoint).selectExpr("key.key", "value.groupState.n"))
+
+
 def _add(key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
     total = (state.get[0] if state.exists else 0) + sum(len(frame) for frame in frames)
     state.update((total,))
@@ -78,3 +86,9 @@ def transform_with_state(keys: DataFrame) -> DataFrame:
 
     schema = f"key {keys.schema['key'].dataType.simpleString()}, n long"
     return keys.groupBy("key").transformWithStateInPandas(Counting(), schema, "update", "None")
+
+
+def transform_with_state_counts(spark: SparkSession, checkpoint: str) -> dict[Any, int]:
+    """The final counts of ``transform_with_state``, through the state data source."""
+    rows = spark.read.format("statestore").option("stateVarName", "n").load(checkpoint)
+    return _counts(rows.selectExpr("key.key", "value.n"))

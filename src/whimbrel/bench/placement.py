@@ -7,13 +7,16 @@ placed, every limit kept, the cost right, the lower bound under it. All algorith
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from whimbrel.bench.choosing import wanted
 from whimbrel.placement import PlacementInstance, faults_of, generate_instance, place
 from whimbrel.placement.arrivals import prepare_arrivals
 from whimbrel.placement.catalogue import DEFAULT_ORDERS
@@ -41,69 +44,116 @@ BETA = 2.0
 CHURN_STEPS = 1_000_000
 
 
-def run(options: dict[str, Any]) -> dict[str, Any]:
-    """Measures every case. Options: ``seed``, ``repeats``, ``large`` and ``churn`` (default true), ``clock``."""
-    seed, repeats = int(options.get("seed") or 1), int(options.get("repeats") or 5)
-    clock: Clock = options.get("clock") or time.perf_counter
-    n, k = int(options.get("queries") or 100_000), int(options.get("servers") or 100)
-    cases = _offline_cases(n, k, seed, min(repeats, 3), clock) + _online_cases(n, k, seed, repeats, clock)
-    cases += [_partitioner_case(n, k, solver, seed, clock) for solver in _solvers()]
-    if options.get("large", True):
-        cases += _online_cases(1_000_000, 1_000, seed, repeats, clock, ("least-cost",))
-    if options.get("churn", True):
-        steps = int(options.get("steps") or CHURN_STEPS)
-        cases += [_churn_case(steps, k, rule, seed, clock) for rule in ("least-cost", "settling")]
-    return {"bench": "placement", "beta": BETA, "seed": seed, "cases": cases}
+NAMES = (*OFFLINE, *ONLINE, "partitioner", "churn")
+"""What can be measured: algorithms, and the rules for arrivals with departures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """``queries`` on ``servers``, the ``large`` number of queries for the fastest, and steps of churn."""
+
+    queries: int = 100_000
+    servers: int = 100
+    large: int = 1_000_000
+    steps: int = CHURN_STEPS
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> Sizes:
+        """The usual sizes times ``scale``; those that are named are as named, and without a large case."""
+        scale = float(options.get("scale") or 1)
+        queries = int(options.get("queries") or max(1, round(100_000 * scale)))
+        servers = int(options.get("servers") or max(1, min(100, queries // 100)))
+        is_large = options.get("large", True) and not (options.get("queries") or options.get("servers"))
+        steps = int(options.get("steps") or max(10, round(CHURN_STEPS * scale)))
+        return Sizes(queries, servers, max(1, round(1_000_000 * scale)) if is_large else 0, steps)
+
+
+def run(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Measures every case. Options: ``peers`` (names of NAMES), ``queries``, ``servers``, ``steps``, ``scale``,
+    ``seconds`` (how long a case is repeated at most), ``seed``, ``repeats``, ``large`` (default true), ``clock``.
+    """
+    chosen, sizes = wanted(options, NAMES, what="algorithm"), Sizes.of(options)
+    bench = _Bench(
+        int(options.get("seed") or 1),
+        int(options.get("repeats") or 5),
+        float(options.get("seconds") or math.inf),
+        options.get("clock") or time.perf_counter,
+    )
+    n, k = sizes.queries, sizes.servers
+    cases = bench.offline(n, k, [name for name in OFFLINE if name in chosen])
+    cases += bench.online(n, k, [name for name in ONLINE if name in chosen])
+    if "partitioner" in chosen:
+        cases += [bench.partitioner(n, k, solver) for solver in _solvers()]
+    if sizes.large and "least-cost" in chosen:
+        cases += bench.online(sizes.large, 10 * k, ["least-cost"])
+    if "churn" in chosen:
+        cases += [bench.churn(sizes.steps, k, rule) for rule in ("least-cost", "settling")]
+    return {"bench": "placement", "beta": BETA, "seed": bench.seed, "cases": cases}
 
 
 def _instance(n: int, k: int, seed: int) -> PlacementInstance:
     return generate_instance(n, BETA, 2, k, np.random.default_rng(seed))
 
 
-def _offline_cases(n: int, k: int, seed: int, repeats: int, clock: Clock) -> list[dict[str, Any]]:
-    instance, cases = _instance(n, k, seed), []
-    for name, algorithm in OFFLINE.items():
-        algorithm(prepare(_instance(200, 5, seed), DEFAULT_ORDERS[name], np.random.default_rng(seed)))
-        milliseconds = []
-        for _ in range(repeats):
-            started = clock()
-            offline = prepare(instance, DEFAULT_ORDERS[name], np.random.default_rng(seed))
-            server = algorithm(offline)
-            milliseconds.append(1000 * (clock() - started))
-        cases.append(_case(name, instance, server, offline.limits, milliseconds, order=DEFAULT_ORDERS[name]))
-    return cases
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    seed: int
+    repeats: int
+    seconds: float
+    clock: Clock
 
+    def offline(self, n: int, k: int, names: Sequence[str]) -> list[dict[str, Any]]:
+        instance, cases = _instance(n, k, self.seed), []
+        for name in names:
+            order = DEFAULT_ORDERS[name]
+            OFFLINE[name](prepare(_instance(200, 5, self.seed), order, self._random()))
+            prepared = prepare(instance, order, self._random())
+            server, found = self._timed(
+                lambda name=name, order=order: OFFLINE[name](prepare(instance, order, self._random())),  # type: ignore[misc]
+                min(self.repeats, 3),
+            )
+            cases.append(_case(name, instance, server, prepared.limits, found, order=order))
+        return cases
 
-def _online_cases(
-    n: int, k: int, seed: int, repeats: int, clock: Clock, names: tuple[str, ...] = tuple(ONLINE)
-) -> list[dict[str, Any]]:
-    instance, cases = _instance(n, k, seed), []
-    online = prepare_arrivals(instance)
-    for name in names:
-        ONLINE[name](prepare_arrivals(_instance(200, 5, seed)))
-        milliseconds = []
+    def online(self, n: int, k: int, names: Sequence[str]) -> list[dict[str, Any]]:
+        instance, cases = _instance(n, k, self.seed), []
+        online = prepare_arrivals(instance)
+        for name in names:
+            ONLINE[name](prepare_arrivals(_instance(200, 5, self.seed)))
+            server, found = self._timed(lambda name=name: ONLINE[name](online), self.repeats)  # type: ignore[misc]
+            rate = n / (median(found) / 1000)
+            cases.append(_case(name, instance, server, online.final, found, queries_per_second=round(rate)))
+        return cases
+
+    def partitioner(self, n: int, k: int, solver: str) -> dict[str, Any]:
+        how = {"solver": solver}
+        place(_instance(200, 5, self.seed), "partitioner", self._random(), how)
+        instance = _instance(n, k, self.seed)
+        placed, found = self._timed(lambda: place(instance, "partitioner", self._random(), how), 1)
+        return _case("partitioner", instance, placed.server, placed.limits, found, solver=solver)
+
+    def churn(self, steps: int, k: int, rule: str) -> dict[str, Any]:
+        return _churn_case(steps, k, rule, self.seed, self.clock)
+
+    def _random(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+    def _timed(self, call: Callable[[], Any], repeats: int) -> tuple[Any, list[float]]:
+        """The last answer, and the milliseconds of every call; no call begins after ``seconds``."""
+        found, begun = [], self.clock()
         for _ in range(repeats):
-            started = clock()
-            server = ONLINE[name](online)
-            milliseconds.append(1000 * (clock() - started))
-        rate = n / (median(milliseconds) / 1000)
-        cases.append(_case(name, instance, server, online.final, milliseconds, queries_per_second=round(rate)))
-    return cases
+            started = self.clock()
+            answer = call()
+            found.append(1000 * (self.clock() - started))
+            if self.clock() - begun >= self.seconds:
+                break
+        return answer, found
 
 
 def _solvers() -> list[str]:
     from whimbrel.placement.hypergraph import is_installed
 
     return ["own", "mtkahypar"] if is_installed() else ["own"]
-
-
-def _partitioner_case(n: int, k: int, solver: str, seed: int, clock: Clock) -> dict[str, Any]:
-    place(_instance(200, 5, seed), "partitioner", np.random.default_rng(seed), {"solver": solver})
-    instance = _instance(n, k, seed)
-    started = clock()
-    found = place(instance, "partitioner", np.random.default_rng(seed), {"solver": solver})
-    milliseconds = [1000 * (clock() - started)]
-    return _case("partitioner", instance, found.server, found.limits, milliseconds, solver=solver)
 
 
 def _case(

@@ -1,7 +1,7 @@
 """``whimbrel bench rescale``: a counter is scaled 4 -> 6 -> 3 under steady input, live and in Spark's own way.
 
 All systems hold the same keys and read the same steady stream. Spark's way is the best a user can do today: stop,
-finish the last batch, repartition the state offline, restart.
+finish the last batch, repartition the state offline, restart. Every final count is compared with the oracle's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from whimbrel.bench import peers
 from whimbrel.bench.choosing import announced, wanted
 from whimbrel.bench.epochs import Follower, Measured, percentiles, run_epochs
 from whimbrel.bench.folders import folder_of_a_run
+from whimbrel.bench.keycount import agrees, job_counts
 from whimbrel.bench.session import bench_session
 from whimbrel.bench.streams import KeyStream
 
@@ -24,16 +25,22 @@ if TYPE_CHECKING:
 
     from whimbrel.runtime.job import Job
 
-SYSTEMS = ("batched", "budget", "all-at-once", "spark-offline-repartition")
+OFFLINE = "spark-offline-repartition"
+PACINGS = ("batched", "budget", "all-at-once")
+SYSTEMS = (*PACINGS, OFFLINE)
 PRELOAD_EPOCHS = 4
 WARM_UP_EPOCHS = 5
+STEADY_EPOCHS_MIN = 3
 KEYS_PER_STEP = 64_000
 """What a step may carry within an epoch of about a second; a fixed number of bins would grow with the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Sizes of a run. ``targets`` are the slot counts after ``slots``."""
+    """Sizes of a run. ``targets`` are the slot counts after ``slots``.
+
+    Each steady phase lasts ``seconds``, with a few epochs at least; without them ``steady_epochs``.
+    """
 
     keys: int = 1_000_000
     slots: int = 4
@@ -44,16 +51,24 @@ class Settings:
     size: int | None = None
     budget_factor: float = 1.25
     steady_epochs: int = 20
+    seconds: float | None = None
 
     @property
     def batch(self) -> int:
         """Bins per step of ``batched``: ``size``, or as many as hold about ``KEYS_PER_STEP`` keys."""
         return self.size or min(16, max(1, self.bins * KEYS_PER_STEP // self.keys))
 
+    def stay_steady(self, follower: Follower) -> None:
+        """Lets a query run for the length of a steady phase."""
+        if self.seconds is None:
+            follower.epochs(self.steady_epochs)
+        else:
+            follower.epochs(STEADY_EPOCHS_MIN, self.seconds)
+
 
 def run(options: Mapping[str, Any]) -> dict[str, Any]:
-    """One record per pacing and one for Spark's own way; ``peers`` chooses, ``keys`` sizes."""
-    chosen = wanted(options, SYSTEMS)
+    """One record per pacing and one for Spark's own way; ``peers`` chooses (``whimbrel``: all pacings)."""
+    chosen = wanted(options, SYSTEMS, groups={"whimbrel": PACINGS})
     settings = Settings(**{k: v for k, v in options.items() if k in Settings.__dataclass_fields__ and v is not None})
     with bench_session() as spark:
         results = [_record(spark, system, settings) for system in announced(options, chosen)]
@@ -62,7 +77,7 @@ def run(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _record(spark: SparkSession, system: str, settings: Settings) -> dict[str, Any]:
     with folder_of_a_run() as folder:
-        if system == "spark-offline-repartition":
+        if system == OFFLINE:
             return _offline(spark, settings, folder)
         return _live(spark, system, settings, folder)
 
@@ -84,18 +99,18 @@ def _live(spark: SparkSession, pacing: str, settings: Settings, folder: Path) ->
     numbers = {"max_slots": settings.max_slots, "bins": settings.bins, "slots": settings.slots}
     job: Job = whimbrel.job(spark, "rescale", directory=folder, **numbers)
     preload, steady = _streams(settings)
-    run_epochs(_start(job.aggregate(preload.read(spark), "key", n=count()), "append", folder), PRELOAD_EPOCHS)
+    filled = run_epochs(_start(job.aggregate(preload.read(spark), "key", n=count()), "append", folder), PRELOAD_EPOCHS)
     follower = Follower(_start(job.aggregate(steady.read(spark), "key", n=count()), "append", folder))
     follower.epochs(WARM_UP_EPOCHS)
     steady_from = follower.newest + 1
-    follower.epochs(settings.steady_epochs)
+    settings.stay_steady(follower)
     moves = [_move(job, follower, slots, pacing, settings, steady_from) for slots in settings.targets]
-    follower.epochs(settings.steady_epochs)
     measured = follower.stop()
     report = job.audit()
+    correct = report.ok and agrees(job_counts(spark, job), steady, sum(filled.rows) + sum(measured.rows))
     job.close()
     record = _summary(measured, steady_from, [(m["first_epoch"], m["last_epoch"]) for m in moves])
-    return {"system": "whimbrel", "pacing": pacing, **record, "moves": moves, "correct": report.ok, "rows": report.rows}
+    return {"system": "whimbrel", "pacing": pacing, **record, "moves": moves, "correct": correct, "rows": report.rows}
 
 
 def _move(
@@ -113,7 +128,7 @@ def _move(
     follower.until(lambda: job.status().settled)
     last = follower.newest
     sent = sum(r["bytes_out"] for r in _sent(job, first))
-    follower.epochs(settings.steady_epochs)
+    settings.stay_steady(follower)
     return {
         "slots": slots,
         "first_epoch": first,
@@ -154,41 +169,38 @@ def _offline(spark: SparkSession, settings: Settings, folder: Path) -> dict[str,
     run_epochs(_start(peers.native(preload.read(spark)), "update", folder), PRELOAD_EPOCHS)
     result = peers.native(steady.read(spark))
     follower = Follower(_start(result, "update", folder))
-    follower.epochs(WARM_UP_EPOCHS + settings.steady_epochs)
+    follower.epochs(WARM_UP_EPOCHS)
+    settings.stay_steady(follower)
     before = follower.stop().after(WARM_UP_EPOCHS)
-    silences, after = [], before
+    silences: list[float] = []
+    after: list[float] = []
     for slots in settings.targets:
-        stopped = time.monotonic()
-        _repartition(spark, result, slots, folder)
+        silences.append(_repartition(spark, result, slots, folder))
         follower = Follower(_start(result, "update", folder))
+        restarted = time.monotonic()
         follower.epochs(1)
-        silences.append(1000 * (time.monotonic() - stopped))
-        follower.epochs(settings.steady_epochs)
-        after = follower.stop()
+        silences[-1] += 1000 * (time.monotonic() - restarted)
+        settings.stay_steady(follower)
+        after += follower.stop().duration_ms
     counts = peers.native_counts(spark, str(folder / "checkpoint"))
-    lengths = {
-        "before": percentiles(before.duration_ms),
-        "during": percentiles(silences),
-        "after": percentiles(after.duration_ms),
-    }
+    phases = {"before": before.duration_ms, "during": silences, "after": after}
     return {
-        "system": "spark-offline-repartition",
+        "system": OFFLINE,
         "rows_per_second": round(before.rows_per_second),
-        "epoch_ms": lengths,
+        "epoch_ms": {name: percentiles(lengths) for name, lengths in phases.items()},
         "silence_ms": round(max(silences)),
         "silences_ms": [round(s) for s in silences],
-        "correct": _whole(counts, settings),
+        "correct": agrees(counts, steady, sum(before.rows)),
     }
 
 
-def _repartition(spark: SparkSession, result: DataFrame, slots: int, folder: Path) -> None:
-    """Finish the batch that was cut off, then rewrite the state for another number of partitions."""
+def _repartition(spark: SparkSession, result: DataFrame, slots: int, folder: Path) -> float:
+    """Finishes the batch that was cut off, then rewrites the state for another number of partitions.
+
+    Returns the milliseconds since that batch was committed: it is an answer that users got, so silence begins after it.
+    """
     writer = result.writeStream.format("noop").outputMode("update").trigger(once=True)
     writer.option("checkpointLocation", str(folder / "checkpoint")).start().awaitTermination()
+    committed = time.monotonic()
     spark._streamingCheckpointManager.repartition(str(folder / "checkpoint"), slots)
-
-
-def _whole(counts: Mapping[Any, int], settings: Settings) -> bool:
-    preload, _ = _streams(settings)
-    found = preload.counts(sum(counts.values()))
-    return all(found[int(key)] == n for key, n in counts.items()) and int(found.sum()) == sum(counts.values())
+    return 1000 * (time.monotonic() - committed)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from whimbrel.runtime.job import Job
 
 LONGEST_SECONDS = 900.0
+DRAINED_EPOCHS = STEADY_EPOCHS = 3
+LEVEL = 0.8
+"""An epoch that takes fewer events than this share of the one before it is still catching up."""
 _POLL_SECONDS = 0.2
 Due = Callable[[Instants, float], Instants]
 
@@ -55,6 +58,16 @@ def imbalanced(start: Assignment, slots: int) -> Assignment:
     return Assignment(tuple(owner))
 
 
+def is_drained(ends: Sequence[int]) -> bool:
+    """Whether no backlog is left after epochs that ended before these events: three more, no longer shrinking.
+
+    >>> is_drained([0, 900, 1500, 1800]), is_drained([0, 900, 1500, 1800, 2080])
+    (False, True)
+    """
+    sizes = np.diff(ends)
+    return len(sizes) >= DRAINED_EPOCHS and bool(sizes[-1] >= LEVEL * sizes[-2])
+
+
 class Watched:
     """A running query and its progress; what it raises is raised here."""
 
@@ -69,6 +82,26 @@ class Watched:
     def until_taken(self, events: int) -> None:
         """Until an epoch with more than ``events`` events is committed."""
         self._until(lambda: any(e.until > events for e in committed_epochs([self._query.lastProgress or {}])))
+
+    def steadily(self, seconds: float) -> None:
+        """Let it run, and see ``STEADY_EPOCHS`` at least: some event is due and answered meanwhile."""
+        deadline = time.monotonic() + seconds
+        self._until_ends(lambda ends: len(ends) > STEADY_EPOCHS and time.monotonic() >= deadline)
+
+    def until_drained(self) -> None:
+        """Until the rows that queued behind slow epochs are worked off (see ``is_drained``)."""
+        self._until_ends(is_drained)
+
+    def _until_ends(self, reached: Callable[[Sequence[int]], bool]) -> None:
+        """Until a condition holds for the ends of the epochs that are committed from now on, and of the one before."""
+        ends: list[int] = []
+
+        def seen() -> bool:
+            newest = committed_epochs([self._query.lastProgress or {}])
+            ends.extend(epoch.until for epoch in newest if epoch.until not in ends[-1:])
+            return reached(ends)
+
+        self._until(seen)
 
     def until_settled(self, job: Job) -> None:
         """Until nothing of a migration is under way."""
@@ -95,23 +128,24 @@ def change_live(watched: Watched, job: Job, target: Assignment, pacing: str, siz
     from whimbrel.migration import Pacing
 
     began = _now_ms()
-    watched.for_seconds(seconds)
+    watched.steadily(seconds)
     first, moved = job.status().epoch, _now_ms()
     moves = len(job.board.assignment().moves_to(target))
     job.board.post_target(target, Pacing.of(pacing, size if pacing == "batched" else None))
     watched.until_settled(job)
     settled = _now_ms()
     facts = {"bins": moves, **_crossed(job, first)}
-    watched.for_seconds(seconds)
+    watched.steadily(seconds)
     return Change(pacing, began, moved, settled, _now_ms(), facts)
 
 
 def move_at_once(watched: Watched, job: Job, target: Assignment) -> None:
-    """A migration that nobody reports."""
+    """A migration that nobody reports, with all that queued behind it: what is watched next is steady."""
     from whimbrel.migration import Pacing
 
     job.board.post_target(target, Pacing.of("all-at-once"))
     watched.until_settled(job)
+    watched.until_drained()
 
 
 def _crossed(job: Job, first: int) -> dict[str, int]:
@@ -142,13 +176,20 @@ def _record(change: Change, waited: Instants, due_ms: Instants) -> dict[str, Any
     return {
         "pacing": change.name,
         "latency_ms": latency,
-        "times_steady": round(latency["during"]["max"] / max(1.0, latency["before"]["max"]), 2),
+        "times_steady": _times_steady(waited[before], waited[during]),
         "migration_s": round((change.settled_ms - change.moved_ms) / 1000, 2),
         "moved_at_ms": change.moved_ms - change.began_ms,
         "settled_at_ms": change.settled_ms - change.began_ms,
         **change.facts,
         "timeline": timeline(waited[inside], due_ms[inside], begun_ms=change.began_ms),
     }
+
+
+def _times_steady(before: Instants, during: Instants) -> float | None:
+    """The highest latency during over the highest before; None where one of the phases has no event."""
+    if not len(before) or not len(during):
+        return None
+    return round(int(during.max()) / max(1, int(before.max())), 2)
 
 
 def _now_ms() -> float:

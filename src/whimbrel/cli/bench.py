@@ -10,23 +10,9 @@ from typing import Any
 
 import typer
 
+from whimbrel.bench.catalogue import NAMES, bench_of, refuse_strangers
 from whimbrel.cli.answers import note, print_json, writable_folder
 from whimbrel.model.errors import BadInput
-
-BENCHES = {
-    "keycount": "whimbrel.bench.keycount",
-    "wordcount": "whimbrel.bench.wordcount",
-    "rescale": "whimbrel.bench.rescale",
-    "held": "whimbrel.bench.held",
-    "endurance": "whimbrel.bench.endurance",
-    "bins": "whimbrel.bench.bins",
-    "operators": "whimbrel.bench.operators",
-    "planner": "whimbrel.bench.planner",
-    "placement": "whimbrel.bench.placement",
-}
-FAMILIES = {"nexmark": "whimbrel.bench.nexmark", "timelines": "whimbrel.bench.nexmark_timelines"}
-"""Benches with one name per query, as in ``nexmark-q3``."""
-NAMES = f"{', '.join(BENCHES)}, nexmark-qN, nexmark-all or timelines-qN"
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +26,13 @@ def bench(
     operators: list[str] | None = typer.Option(
         None, "--operators", help="Operators to measure (operators); repeat or separate by commas."
     ),
-    seconds: float | None = typer.Option(None, "--seconds", help="How long each system runs, at least, where it can."),
-    keys: int | None = typer.Option(None, "--keys", help="Distinct keys (keycount, rescale)."),
+    seconds: float | None = typer.Option(
+        None,
+        "--seconds",
+        help="How long a system is measured, at least; the length of steady phases (rescale, timelines-qN); "
+        "how long a case is repeated, at most (planner, placement).",
+    ),
+    keys: int | None = typer.Option(None, "--keys", help="Distinct keys (all that count)."),
     rows: int | None = typer.Option(None, "--rows", help="Rows of every epoch, for all systems (keycount, bins)."),
     skew: str | None = typer.Option(None, "--skew", help="uniform or zipf (keycount)."),
     kind: str | None = typer.Option(None, "--kind", help="long or string keys (keycount)."),
@@ -49,6 +40,9 @@ def bench(
     events: int | None = typer.Option(None, "--events", help="Events that are measured (nexmark-qN)."),
     rate: int | None = typer.Option(None, "--rate", help="Events due per second (timelines-qN)."),
     preload: int | None = typer.Option(None, "--preload", help="Events that fill the state first (timelines-qN)."),
+    queries: int | None = typer.Option(None, "--queries", help="Queries to place (placement)."),
+    servers: int | None = typer.Option(None, "--servers", help="Servers to place them on (placement)."),
+    steps: int | None = typer.Option(None, "--steps", help="Steps of arrivals and departures (placement)."),
     bins: int | None = typer.Option(None, "--bins", help="Bins of each job."),
     out: Path = typer.Option(Path("out/bench"), "--out", help="Folder for the page, the pictures and Parquet files."),
     json_output: bool = typer.Option(False, "--json", help="Print one JSON object."),
@@ -56,6 +50,7 @@ def bench(
     """Measure Whimbrel beside its peers and check the answers; a table, or the records as JSON, and a page."""
     sizes: dict[str, Any] = {"seconds": seconds, "keys": keys, "rows": rows, "skew": skew, "kind": kind, "scale": scale}
     sizes |= {"events": events, "rate": rate, "preload": preload, "bins": bins}
+    sizes |= {"queries": queries, "servers": servers, "steps": steps}
     options = {option: value for option, value in sizes.items() if value is not None}
     for option, value in options.items():
         if not isinstance(value, str) and not 0 < value < math.inf:
@@ -63,27 +58,19 @@ def bench(
     for option, names in {"peers": peers, "operators": operators}.items():
         if names:
             options[option] = [each for group in names for each in group.split(",")]
-    module, query = _module_of(name)
+    found, query = bench_of(name)
+    refuse_strangers(name, options)
     options |= {"note": note} | ({"query": query} if query else {})
     writable_folder(out / name)
     if not (peers or operators or query):
         note(f"measuring {name}: this takes minutes, and wants a quiet machine …")
-    answer = import_module(module).run(options)
+    answer = import_module(found.module).run(options)
     answer = {"bench": name, **answer, "machine": _machine()}
     note(f"page: {_save(answer, out / name)}")
     if json_output:
         print_json(answer)
     else:
         _print_table(name, answer)
-
-
-def _module_of(name: str) -> tuple[str, str]:
-    family, _, query = name.partition("-")
-    if family in FAMILIES and query:
-        return FAMILIES[family], query
-    if name not in BENCHES:
-        raise BadInput(f"there is no bench {name!r}: choose one of {NAMES}")
-    return BENCHES[name], ""
 
 
 def _machine() -> dict[str, Any]:
@@ -94,21 +81,20 @@ def _machine() -> dict[str, Any]:
 
 def _save(answer: dict[str, Any], folder: Path) -> Path:
     """The page, the records as Parquet and JSON, and every picture as a file of its own."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     from whimbrel.bench.machine import in_words
-    from whimbrel.report import bench_page, flat_record, pictures
+    from whimbrel.report import bench_page, flat_record, pictures, records_table
 
     records = answer.get("results") or answer.get("cases") or []
-    parquet.write_table(pa.Table.from_pylist([flat_record(record) for record in records]), folder / "results.parquet")
+    parquet.write_table(records_table([flat_record(record) for record in records]), folder / "results.parquet")
     points = [
         {"query": record.get("query"), "pacing": record.get("pacing"), **point}
         for record in records
         for point in record.get("timeline", ())
     ]
     if points:
-        parquet.write_table(pa.Table.from_pylist(points), folder / "timeline.parquet")
+        parquet.write_table(records_table(points), folder / "timeline.parquet")
     (folder / "results.json").write_text(json.dumps(answer) + "\n", encoding="utf-8")
     for index, drawing in enumerate(pictures(answer), 1):
         (folder / f"picture-{index}.svg").write_text(drawing, encoding="utf-8")

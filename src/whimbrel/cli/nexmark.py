@@ -83,17 +83,22 @@ def run(
     rows = read_events(events)
     with quiet_session() as spark:
         answer = run_query(spark, wanted, rows, out)
+    _warn_of_doubt(answer)
     _print(answer, out, json)
 
 
 @group.command("check")
 def check(
     queries: list[str] = typer.Argument(None, help="Queries to check; all by default."),
-    count: int = typer.Option(100_000, "--events", help="How many events to generate for it."),
+    count: int | None = typer.Option(None, "--events", help="How many events to generate for it; 100,000 by default."),
+    own: Path | None = typer.Option(None, "--from", help="Your own events in their place: folders, or JSON lines."),
+    ignore_reserve: bool = typer.Option(False, "--ignore-reserve", help="Count bids below the reserve as well."),
     window: str = typer.Option("10 seconds", "--window", help="The window of every query that has one."),
     slide: str | None = typer.Option(None, "--slide", help="Slide of q5; half of the window by default."),
-    seed: int = typer.Option(0, "--seed", help="Another seed makes other events."),
-    out_of_order: int = typer.Option(1, "--out-of-order", help="Size of the groups within which events are shuffled."),
+    seed: int | None = typer.Option(None, "--seed", help="Another seed than 0 makes other events."),
+    out_of_order: int | None = typer.Option(
+        None, "--out-of-order", help="Size of the groups within which events are shuffled; 1 by default."
+    ),
     pacing: str = typer.Option("batched", "--pacing", help="How a plan becomes steps."),
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:
@@ -105,26 +110,24 @@ def check(
     from whimbrel.migration import Pacing
     from whimbrel.nexmark.checking import Journey
     from whimbrel.nexmark.checking import check as check_query
-    from whimbrel.nexmark.events import Rules, write_files
     from whimbrel.nexmark.reference import QUERIES
 
     Pacing.of(pacing, p99_ms=1.0)
     need("duckdb")
     journey, found = Journey(pacing=pacing), []
-    runs = [journey.of(query, _settings(query, window, slide, False)) for query in queries or QUERIES]
-    with TemporaryDirectory(prefix="whimbrel-nexmark-") as folder:
-        events = Path(folder) / "events"
-        write_files(events, count, Rules(seed=seed, out_of_order=out_of_order), "parquet")
-        with quiet_session() as spark:
-            for wanted in runs:
-                answer = check_query(spark, wanted, events, Path(folder) / wanted.query)
-                found.append(answer)
-                verdict = "equal to DuckDB and Spark SQL" if answer["equal"] else "DIFFERENT"
-                note(f"{wanted.query}: {verdict}; {answer['moves']} moves, {answer['seconds']} s")
+    runs = [journey.of(query, _settings(query, window, slide, ignore_reserve)) for query in queries or QUERIES]
+    rows = _events_to_check(own, count, seed, out_of_order)
+    with TemporaryDirectory(prefix="whimbrel-nexmark-") as folder, quiet_session() as spark:
+        for wanted in runs:
+            answer = check_query(spark, wanted, rows, Path(folder) / wanted.query)
+            found.append(answer)
+            _warn_of_doubt(answer)
+            verdict = "equal to DuckDB and Spark SQL" if answer["equal"] else "DIFFERENT"
+            note(f"{wanted.query}: {verdict}; {answer['moves']} moves, {answer['seconds']} s")
     if json:
-        print_json({"events": count, "equal": all(each["equal"] for each in found), "queries": found})
+        print_json({"events": len(rows), "equal": all(each["equal"] for each in found), "queries": found})
     else:
-        _table(f"{count:,} events, 2 slots to 4, shuffled, to 3", found, ("query", *_COUNTS, "duckdb", "spark_sql"))
+        _table(f"{len(rows):,} events, 2 slots to 4, shuffled, to 3", found, ("query", *_COUNTS, "duckdb", "spark_sql"))
     if not all(each["equal"] for each in found):
         for row in [row for each in found for row in each["differences"]]:
             note(row)
@@ -141,6 +144,34 @@ def lines(json: bool = typer.Option(False, "--json", help="Print one JSON object
         print_json({"queries": rows})
     else:
         _table("lines of code", rows, ("query", "native", "migratable", "shared"))
+
+
+def _events_to_check(own: Path | None, count: int | None, seed: int | None, out_of_order: int | None) -> Any:
+    """The user's events, or generated ones."""
+    import pyarrow as pa
+
+    from whimbrel.nexmark.arrivals import read_events
+    from whimbrel.nexmark.events.generator import chunks
+    from whimbrel.nexmark.events.rules import Rules
+
+    if own is None:
+        rules = Rules(seed=seed or 0, out_of_order=1 if out_of_order is None else out_of_order)
+        wanted = 100_000 if count is None else count
+        if wanted < 1:
+            raise BadInput(f"--events {wanted}: it must be at least 1")
+        return pa.Table.from_batches([part.interleaved() for part in chunks(0, wanted, rules)])
+    made = {"--events": count, "--seed": seed, "--out-of-order": out_of_order}
+    for name, value in made.items():
+        if value is not None:
+            raise BadInput(f"{name} is for events that are generated: leave it out with --from")
+    return read_events(own)
+
+
+def _warn_of_doubt(answer: dict[str, Any]) -> None:
+    from whimbrel.nexmark.repeated_ids import doubt
+
+    if answer["repeated_ids"]:
+        note(doubt(answer["query"], answer["repeated_ids"]))
 
 
 def _settings(query: str, window: str | None, slide: str | None, ignore_reserve: bool) -> Any:

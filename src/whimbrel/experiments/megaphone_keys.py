@@ -11,10 +11,10 @@ from whimbrel.experiments import megaphone_counting as counting
 ID = "megaphone-keys"
 CLAIM = "All-at-once has the highest latency at the largest state, and it grows with the state; batched stays below it"
 SIZES: counting.Sizes = {
-    "keys": (1_000_000, 4_000_000, 16_000_000),
+    "keys": (1_000_000, 3_000_000, 9_000_000),
     "rate": (20_000,),
     "bins": (256,),
-    "seconds": (6,),
+    "seconds": (4,),
     "fluid_steps_max": (0,),
 }
 

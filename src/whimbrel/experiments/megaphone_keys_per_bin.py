@@ -15,9 +15,9 @@ CLAIM = (
 )
 SIZES: counting.Sizes = {
     "keys_per_bin": (16_000,),
-    "bins": (64, 256, 1024),
+    "bins": (64, 512),
     "rate": (20_000,),
-    "seconds": (6,),
+    "seconds": (4,),
     "fluid_steps_max": (0,),
 }
 

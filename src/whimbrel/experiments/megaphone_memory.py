@@ -12,10 +12,10 @@ from whimbrel.experiments.results import plotting
 ID = "megaphone-memory"
 CLAIM = "A migration all at once takes more memory on top of the steady state than one in batches"
 SIZES: counting.Sizes = {
-    "keys": (16_000_000,),
+    "keys": (9_000_000,),
     "rate": (20_000,),
     "bins": (1024,),
-    "seconds": (6,),
+    "seconds": (5,),
     "fluid_steps_max": (0,),
 }
 

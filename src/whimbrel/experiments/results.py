@@ -11,12 +11,13 @@ from whimbrel.model import BadInput
 
 def save_rows(rows: Sequence[dict[str, Any]], out: Path, name: str) -> str:
     """Writes ``name.parquet`` into ``out`` and returns its path."""
-    import pyarrow as pa
     from pyarrow import parquet
+
+    from whimbrel.report import records_table
 
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.parquet"
-    parquet.write_table(pa.Table.from_pylist(list(rows)), path)
+    parquet.write_table(records_table(rows), path)
     return str(path)
 
 

@@ -158,8 +158,15 @@ def _read_fast(path: Path, schema: pa.Schema, instants: pa.DataType) -> pa.Table
         is_whole = _in_range(table.column("dateTime")) and not _nothing_known(table)
         return table if is_whole else None
     times = [pc.struct_field(table.column(kind), "dateTime") for kind in KINDS]
-    one_each = sum(table.column(kind).null_count for kind in KINDS) == 2 * len(table)
-    return table if one_each and all(map(_in_range, times)) else None
+    return table if _has_one_kind_each(table) and all(map(_in_range, times)) else None
+
+
+def _has_one_kind_each(events: pa.Table) -> bool:
+    """By row: a line with two kinds and one without any would make up for each other in a sum."""
+    counts = np.zeros(len(events), np.int8)
+    for kind in KINDS:
+        counts += events.column(kind).is_valid().to_numpy()
+    return bool(np.all(counts == 1))
 
 
 def _in_range(times: pa.ChunkedArray) -> bool:

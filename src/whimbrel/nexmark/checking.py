@@ -58,12 +58,13 @@ class Difference:
         return not self.surplus and not self.missing
 
 
-def check(spark: SparkSession, wanted: Run, events: Path, out: Path) -> dict[str, Any]:
+def check(spark: SparkSession, wanted: Run, events: Path | pa.Table, out: Path) -> dict[str, Any]:
     """Runs the query into ``out`` and compares it with both engines; ``equal`` says whether both agree."""
-    answer = run(spark, wanted, events, out)
+    rows = events if isinstance(events, pa.Table) else read_events(events)
+    answer = run(spark, wanted, rows, out)
     found = pq.read_table(out)
     begun = time.monotonic()
-    oracles = answers(spark, wanted.query, wanted.settings, events)
+    oracles = answers(spark, wanted.query, wanted.settings, rows)
     differences = {name: difference(found, table) for name, table in oracles.items()}
     return {
         **answer,
@@ -74,9 +75,8 @@ def check(spark: SparkSession, wanted: Run, events: Path, out: Path) -> dict[str
     }
 
 
-def answers(spark: SparkSession, query: str, settings: Settings, events: Path) -> dict[str, pa.Table]:
+def answers(spark: SparkSession, query: str, settings: Settings, rows: pa.Table) -> dict[str, pa.Table]:
     """The answers of DuckDB and of Spark SQL over all events at once."""
-    rows = read_events(events)
     tables = [of_kind(rows, kind) for kind in KINDS]
     options: dict[str, Any] = {
         "window_ms": settings.window_ms,

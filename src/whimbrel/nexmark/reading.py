@@ -1,7 +1,8 @@
 """Events from files as DataFrames: our three folders, or JSON lines that carry the kinds side by side.
 
 Fields may come in any order, be missing or null, and have company that we do not know. Instants may be
-ISO 8601 text or whole milliseconds since 1970; text without a zone is UTC when the session's zone is.
+ISO 8601 text or whole milliseconds since 1970; text without a zone is UTC when the session's zone is. In the folder of a
+kind a record may stand bare or under the name of its kind. What cannot be read stops the query: nothing becomes null.
 """
 
 from __future__ import annotations
@@ -17,29 +18,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def has_three_folders(path: Path) -> bool:
-    """Whether the directory has one folder for each kind of event."""
-    return all((path / kind).is_dir() for kind in KINDS)
+_JSON = ("*.json", "*.jsonl", "*.ndjson", "*.json.gz", "*.jsonl.gz", "*.ndjson.gz")
+
+
+def has_folders(path: Path) -> bool:
+    """Whether the directory has a folder for a kind of event; a kind without one has no events."""
+    return any((path / kind).is_dir() for kind in KINDS)
 
 
 def read_streams(spark: SparkSession, path: Path | str, *, streaming: bool = True) -> Streams:
     """The events under ``path`` as streaming (or batch) DataFrames.
 
-    Raises BadInput where the path holds neither three folders of JSON lines or Parquet nor JSON lines.
+    Raises BadInput where the path holds neither folders of JSON lines or Parquet nor JSON lines. A line that cannot be
+    read fails the query that reads it, as Spark's mode FAILFAST does.
     """
     root = Path(path)
     if not root.exists():
         raise BadInput(f"{root}: there is no such file or directory")
-    if root.is_dir() and has_three_folders(root):
+    if root.is_dir() and has_folders(root):
         return _from_folders(spark, root, streaming)
-    reader = spark.readStream if streaming else spark.read
-    lines = reader.schema(_loose_schema()).json(str(root))
-    events = lines.selectExpr(*(f"{_struct(kind, kind + '.')} AS {kind}" for kind in KINDS))
-    return Streams.of(events)
+    lines = _read_json(spark, root, _loose_schema(), streaming)
+    # Spark prunes what nobody reads, so every kind carries the check.
+    one_each = (f"IF({_KINDS_GIVEN} = 1, {_struct(kind, kind + '.')}, {_NOT_ONE_KIND}) AS {kind}" for kind in KINDS)
+    return Streams.of(lines.selectExpr(*one_each))
 
 
 def _from_folders(spark: SparkSession, root: Path, streaming: bool) -> Streams:
-    kinds = {kind: _read_kind(spark, root / kind, kind, streaming) for kind in KINDS}
+    there = {kind: _read_kind(spark, root / kind, kind, streaming) for kind in KINDS if (root / kind).is_dir()}
+    some = next(iter(there.values()))
+    kinds = {kind: there[kind] if kind in there else _none_of(kind, some) for kind in KINDS}
     events: DataFrame | None = None
     for kind, rows in kinds.items():
         wrapped = rows.selectExpr(*(f"{_wrap(each, kind)} AS {each}" for each in KINDS))
@@ -52,10 +59,27 @@ def _read_kind(spark: SparkSession, folder: Path, kind: str, streaming: bool) ->
     reader = spark.readStream if streaming else spark.read
     if any(folder.glob("*.parquet")):
         return reader.schema(spark_schema(kind)).parquet(str(folder))
-    if not any(folder.glob("*.json*")):
+    if not any(file for pattern in _JSON for file in folder.glob(pattern)):
         raise BadInput(f"{folder} holds neither JSON lines (*.jsonl) nor Parquet (*.parquet)")
-    rows = reader.schema(_loose_fields(kind)).json(str(folder))
-    return rows.selectExpr(*(f"{value} AS `{name}`" for name, value in _columns(kind, "").items()))
+    fields = _loose_fields(kind)
+    rows = _read_json(spark, folder, f"{fields}, {kind} STRUCT<{fields}>", streaming)
+    bare, wrapped = _columns(kind, ""), _columns(kind, f"{kind}.")
+    return rows.selectExpr(*(f"IF({kind} IS NULL, {bare[name]}, {wrapped[name]}) AS `{name}`" for name in bare))
+
+
+def _read_json(spark: SparkSession, path: Path, schema: str, streaming: bool) -> DataFrame:
+    reader = spark.readStream if streaming else spark.read
+    return reader.schema(schema).option("mode", "FAILFAST").json(str(path))
+
+
+def _none_of(kind: str, some: DataFrame) -> DataFrame:
+    """A stream of a kind that has no folder: that of another kind, of which no row is taken."""
+    nulls = (f"CAST(NULL AS {each.dataType.simpleString()}) AS `{each.name}`" for each in spark_schema(kind))
+    return some.where("false").selectExpr(*nulls)
+
+
+_KINDS_GIVEN = " + ".join(f"CAST({kind} IS NOT NULL AS INT)" for kind in KINDS)
+_NOT_ONE_KIND = "raise_error('a line needs exactly one of the objects person, auction and bid')"
 
 
 def _loose_schema() -> str:
@@ -75,7 +99,9 @@ def _columns(kind: str, prefix: str) -> dict[str, str]:
 
 
 def _instant(text: str) -> str:
-    return f"coalesce(timestamp_millis(try_cast({text} AS BIGINT)), try_cast({text} AS TIMESTAMP))"
+    found = f"coalesce(timestamp_millis(try_cast({text} AS BIGINT)), try_cast({text} AS TIMESTAMP))"
+    fault = f"raise_error(concat({text}, ': write ISO 8601 text or milliseconds since 1970'))"
+    return f"IF({text} IS NOT NULL AND {found} IS NULL, {fault}, {found})"
 
 
 def _struct(kind: str, prefix: str) -> str:

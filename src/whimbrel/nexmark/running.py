@@ -23,6 +23,7 @@ from whimbrel.model.errors import BadInput, OperatorFailed
 from whimbrel.model.plan import Plan
 from whimbrel.nexmark.arrivals import end_of_input, lateness_ms, read_events, write_epochs
 from whimbrel.nexmark.queries import MIGRATABLE, TIMED, migratable_query
+from whimbrel.nexmark.repeated_ids import repeated_ids
 from whimbrel.nexmark.results import write_result
 from whimbrel.nexmark.settings import Settings
 from whimbrel.nexmark.streams import Streams, spark_schema
@@ -99,7 +100,7 @@ def refuse_old_results(out: Path) -> None:
 def run(spark: SparkSession, wanted: Run, events: Path | pa.Table, out: Path) -> dict[str, Any]:
     """Runs the query over files, or over events that are read already, and writes its result to ``out``.
 
-    Returns the counts of the contract.
+    Returns the counts of the contract, and as ``repeated_ids`` how many ids are not unique though the query needs it.
     """
     refuse_old_results(out)
     begun = time.monotonic()
@@ -114,6 +115,7 @@ def run(spark: SparkSession, wanted: Run, events: Path | pa.Table, out: Path) ->
         "epochs": wanted.epochs_of(rows.num_rows),
         "moves": moves,
         "seconds": round(time.monotonic() - begun, 3),
+        "repeated_ids": repeated_ids(wanted.query, rows),
     }
 
 

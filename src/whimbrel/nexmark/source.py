@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,9 @@ def stream(spark: SparkSession, **options: Any) -> Streams:
     ``stream(spark, rate=1000, shape="sine", high=5000)``. Raises BadInput for options that no stream can have.
     """
     given = {name: str(value) for name, value in options.items()}
+    if "trace" in given:
+        # Spark reads the options in processes of its own, which may run in another folder.
+        given["trace"] = str(Path(given["trace"]).absolute())
     Plan.of(given)
     register(spark)
     return Streams.of(spark.readStream.format("nexmark").options(**given).load())
@@ -181,6 +185,7 @@ class NexmarkReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._plan = plan
         self._clock_us = clock_us
         self._last: int | None = plan.events
+        self._to_the_end = False
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Nothing yet, starting now."""
@@ -191,16 +196,17 @@ class NexmarkReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if self._plan.per_epoch is None else ReadMaxRows(self._plan.per_epoch)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """A bounded stream runs to its end. An endless one has none, so it is refused."""
+        """A bounded stream runs to its end, whatever is due by now. An endless one has none, so it is refused."""
         if self._last is None:
             raise BadInput("an endless nexmark stream cannot run with availableNow: give it the option events")
+        self._to_the_end = True
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
-        """Every event that is due by now, within the limit and the stream's end."""
+        """Every event that is due by now, or every one with availableNow, within the limit and the stream's end."""
         schedule, begun = self._plan.schedule, int(start["events"])
         until = (
             self._last
-            if schedule is None
+            if schedule is None or self._to_the_end
             else self._plan.preload + schedule.due_by(self._clock_us() - int(start["started_us"]))
         )
         assert until is not None

@@ -6,6 +6,7 @@ from whimbrel.report.comparison import Lane, draw_comparison, read_lanes
 from whimbrel.report.latency import LatencyPanel, draw_latency
 from whimbrel.report.measured import compacted, page_of_measurements, pictures_of_measurements
 from whimbrel.report.page import page_of, write_page
+from whimbrel.report.records import records_table
 from whimbrel.report.run import EpochTime, LiveRun, Ownership, Rescale
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "pictures",
     "pictures_of_measurements",
     "read_lanes",
+    "records_table",
     "write_page",
 ]

@@ -95,8 +95,9 @@ def _ceiling_ms(panels: Sequence[LatencyPanel]) -> float:
     """Twice the steady state, or as high as any panel that stays under four times of it."""
     steady = max(panel.steady_max_ms for panel in panels)
     near = [panel.during_max_ms for panel in panels if panel.during_max_ms <= 4 * steady]
-    return 1.1 * max([steady * 1.6, *near])
+    return 1.1 * max([1.0, steady * 1.6, *near])
 
 
 def _verdict(panel: LatencyPanel) -> str:
-    return f"{panel.during_max_ms / 1000:.2f} s, {panel.during_max_ms / max(1.0, panel.steady_max_ms):.1f} × steady"
+    highest = f"{panel.during_max_ms / 1000:.2f} s"
+    return f"{highest}, {panel.during_max_ms / panel.steady_max_ms:.1f} × steady" if panel.steady_max_ms else highest
