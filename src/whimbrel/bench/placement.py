@@ -38,22 +38,35 @@ ONLINE: dict[str, Callable[..., Integers]] = {
     "least-qt": place_by_least_types,
 }
 BETA = 2.0
+QUERIES, SERVERS = 100_000, 100
+LARGE_QUERIES, LARGE_SERVERS = 1_000_000, 1_000
 CHURN_STEPS = 1_000_000
 
 
 def run(options: dict[str, Any]) -> dict[str, Any]:
-    """Measures every case. Options: ``seed``, ``repeats``, ``large`` and ``churn`` (default true), ``clock``."""
+    """Measures every case.
+
+    Options: ``queries``, ``servers`` and ``steps`` are the sizes, and ``scale`` multiplies the first and the last of
+    them (the servers stay, as long as each has ten queries); ``seed``, ``repeats``, ``large`` and ``churn`` (default
+    true), ``clock``.
+    """
     seed, repeats = int(options.get("seed") or 1), int(options.get("repeats") or 5)
     clock: Clock = options.get("clock") or time.perf_counter
-    n, k = int(options.get("queries") or 100_000), int(options.get("servers") or 100)
+    n, k = _sizes(options, QUERIES, SERVERS)
     cases = _offline_cases(n, k, seed, min(repeats, 3), clock) + _online_cases(n, k, seed, repeats, clock)
     cases += [_partitioner_case(n, k, solver, seed, clock) for solver in _solvers()]
     if options.get("large", True):
-        cases += _online_cases(1_000_000, 1_000, seed, repeats, clock, ("least-cost",))
+        large = _sizes({"scale": options.get("scale")}, LARGE_QUERIES, LARGE_SERVERS)
+        cases += _online_cases(*large, seed, repeats, clock, ("least-cost",))
     if options.get("churn", True):
-        steps = int(options.get("steps") or CHURN_STEPS)
+        steps = max(100, round(int(options.get("steps") or CHURN_STEPS) * float(options.get("scale") or 1)))
         cases += [_churn_case(steps, k, rule, seed, clock) for rule in ("least-cost", "settling")]
     return {"bench": "placement", "beta": BETA, "seed": seed, "cases": cases}
+
+
+def _sizes(options: dict[str, Any], queries: int, servers: int) -> tuple[int, int]:
+    n = max(100, round(int(options.get("queries") or queries) * float(options.get("scale") or 1)))
+    return n, min(int(options.get("servers") or servers), n // 10)
 
 
 def _instance(n: int, k: int, seed: int) -> PlacementInstance:
@@ -131,7 +144,7 @@ def _churn_case(steps: int, k: int, rule: str, seed: int, clock: Clock) -> dict[
     from whimbrel.placement.simulation import simulate
 
     rng = np.random.default_rng(seed)
-    small = draw_events(100, rng, mean_lifetime=10)
+    small = draw_events(1000, rng, mean_lifetime=100)
     simulate(generate_instance(max(1, small.arrivals), BETA, 2, k, rng), small, rule, rng)
     events = draw_events(steps, rng, mean_lifetime=steps / 10)
     instance = generate_instance(events.arrivals, BETA, 2, k, rng)
