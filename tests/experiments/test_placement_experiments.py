@@ -17,10 +17,15 @@ TINY = {"share": (0.01,), "seeds": (2,)}
 PANELS = {
     "placement-offline": {"beta", "sources per query", "servers", "queries"},
     "placement-online": {"beta", "sources per query", "servers", "queries"},
-    "placement-query-churn": {"beta", "sources per query", "servers", "mean lifetime"},
+    "placement-query-churn": {"beta", "sources per query", "servers", "mean lifetime", "beta, Pareto lifetimes"},
     "placement-server-churn": {"beta", "sources per query", "servers", "steps between servers"},
     "placement-rates": {"beta, random rates", "beta, positive rates", "beta, negative rates"},
-    "placement-beyond": {"beta, offline", "beta, arrivals only", "beta, arrivals and departures"},
+    "placement-beyond": {
+        "beta, offline",
+        "beta, arrivals only",
+        "beta, arrivals and departures",
+        "beta, known popularity",
+    },
 }
 
 
@@ -61,7 +66,8 @@ def test_a_sentence_that_fails_somewhere_says_where(tmp_path):
 def test_the_interval_is_students():
     middle, half = interval([1.0, 2.0, 3.0])
     assert middle == 2
-    assert half == pytest.approx(4.30 / 3**0.5)
+    assert half == pytest.approx(4.303 / 3**0.5, rel=1e-3)
+    assert interval([0.0, 2.0] * 10)[1] == pytest.approx(2.093 * (20 / 19) ** 0.5 / 20**0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("wrong", [{"share": (0.0,)}, {"share": (2.0,)}, {"seeds": (1.5,)}, {"seeds": (1, 2)}])

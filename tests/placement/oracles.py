@@ -162,7 +162,7 @@ def online(rates, queries, work, capacities, nu, alpha, metric, kept=None):
             }[metric]
             j = min(fit, key=lambda i: (key(i), loads[i] / capacities[i], i))
         else:
-            j = min(servers, key=lambda i: (loads[i] / capacities[i], i))
+            j = min(servers, key=lambda i: ((loads[i] + w) / capacities[i], i))
         carried[j] += added(rates, sources, received[j])
         received[j].update(sources)
         hosted[j].add(t)

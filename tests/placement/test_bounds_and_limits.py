@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +11,10 @@ from hypothesis import given, settings
 from tests.placement import oracles
 from tests.placement.instances import instances, plain
 
-from whimbrel.placement import CannotPlace, PlacementInstance, generate_instance, place
+from whimbrel.placement import CannotPlace, PlacementInstance, faults_of, generate_instance, place
 from whimbrel.placement.bounds import lower_bound
-from whimbrel.placement.capacity import absolute_slack, offline_limits, online_limits, switch_over_work
+from whimbrel.placement.capacity import absolute_slack, offline_limits, online_limits, require_room, switch_over_work
+from whimbrel.placement.errors import NonePacked
 
 
 @settings(max_examples=150, deadline=None)
@@ -62,6 +64,73 @@ def test_too_little_room_is_an_answer_with_the_slack_that_would_do():
         assert refusal.value.smallest_nu == pytest.approx(1 / 3)
     enough = PlacementInstance.of([1], [[0]] * 3, 2, nu=refusal.value.smallest_nu, alpha=0)
     assert place(enough, "ic", np.random.default_rng(0)).max_load == 2
+
+
+def least_nu_by_trying(instance):
+    """Every nu at which some server gains a unit, ascending, until there is room."""
+    _, _, work, capacities = plain(instance)
+    total, whole = sum(work), sum(capacities)
+    steps = {Fraction(i * whole, total * c) - 1 for c in capacities for i in range(1, 2 * total + 2)}
+    return next(
+        nu
+        for nu in sorted({Fraction(0), *steps})
+        if nu >= 0
+        and sum(oracles.offline_limits(total, capacities, nu)) >= total
+        and max(oracles.offline_limits(total, capacities, nu)) >= max(work)
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(most_servers=9, uneven=True, nus=("0",)))
+def test_the_smallest_nu_is_the_first_at_which_there_is_room(instance):
+    try:
+        require_room(instance, offline_limits(instance))
+    except CannotPlace as refusal:
+        assert refusal.smallest_nu == pytest.approx(float(least_nu_by_trying(instance)))
+        enough = replace(instance, nu=PlacementInstance.of([1], [[0]], 1, nu=refusal.smallest_nu).nu)
+        require_room(enough, offline_limits(enough))
+
+
+def test_servers_that_gain_room_late_count_for_the_smallest_nu():
+    instance = PlacementInstance.of([1], [[0]] * 102, 4, nu=0, capacities=[201, 1, 1, 1])
+    with pytest.raises(CannotPlace) as refusal:
+        place(instance, "ic", np.random.default_rng(0))
+    assert refusal.value.smallest_nu == pytest.approx(102 / 100.5 - 1)
+
+
+def test_more_servers_than_queries_is_an_answer_with_a_slack_too():
+    instance = PlacementInstance.of([1], [[0]] * 3, 5, nu=0)
+    with pytest.raises(CannotPlace) as refusal:
+        place(instance, "mms", np.random.default_rng(0))
+    assert refusal.value.smallest_nu == pytest.approx(5 / 3 - 1)
+    assert refusal.value.proved
+
+
+def test_work_that_an_algorithm_leaves_over_is_packed_heaviest_first():
+    instance = PlacementInstance.of([1, 1], [[0], [0], [1], [1]], 2, nu=0, work=[1, 2, 1, 2])
+    found = place(instance, "ic", np.random.default_rng(0), {"order": "larger-first"})
+    assert not faults_of(instance, found)
+    uneven = PlacementInstance.of([1, 1], [[0], [0], [0], [1]], 2, nu=0, work=[1, 1, 1, 3])
+    for name in ("ic", "mms", "mqp", "off-rand", "least-cost", "on-rand", "partitioner"):
+        found = place(replace(uneven, alpha=Fraction(0)), name, np.random.default_rng(0))
+        assert not faults_of(uneven, found)
+
+
+def test_work_that_no_packing_was_found_for_is_not_said_to_be_impossible():
+    instance = PlacementInstance.of([1], [[0]] * 3, 2, nu=0, alpha=0, work=[2, 2, 2])
+    with pytest.raises(NonePacked) as refusal:
+        place(instance, "ic", np.random.default_rng(0))
+    assert not refusal.value.proved
+    assert "not proved" in str(refusal.value)
+
+
+def test_random_placement_overflows_with_the_absolute_slack_no_more_often_than_said():
+    servers, nu, epsilon = 10, 0.5, 0.2
+    alpha = absolute_slack(servers, nu, epsilon)
+    arrivals = round(alpha * servers / nu)
+    loads = np.random.default_rng(3).multinomial(arrivals, [1 / servers] * servers, size=2000)
+    assert (loads.max(axis=1) > arrivals / servers + alpha).mean() <= epsilon
+    assert absolute_slack(servers, nu, epsilon / 10) > alpha
 
 
 def test_the_switch_over_is_where_both_limits_meet():

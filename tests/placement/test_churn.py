@@ -118,8 +118,33 @@ def test_impossible_churn_is_refused(wrong):
         draw_events(**{"steps": 10, "rng": rng(), **wrong})
 
 
-def test_unequal_work_is_refused_by_the_simulator():
-    instance = generate_instance(10, 2.0, 2, 2, rng())
-    uneven = replace(instance, work=np.arange(1, 11))
-    with pytest.raises(BadInput, match="work 1"):
-        simulate(uneven, arrivals_only(10), "least-cost", rng())
+@pytest.mark.parametrize("rule", ["least-cost", "least-source", "least-qt"])
+def test_unequal_work_on_unequal_servers_is_placed_as_place_does(rule):
+    instance = generate_instance(1500, 2.0, 2, 7, rng(5), rates="random")
+    uneven = replace(instance, work=rng(6).integers(1, 6, 1500), capacities=np.array([1, 3, 2, 2, 1, 4, 1]))
+    course = simulate(uneven, arrivals_only(1500), rule, rng())
+    found = place(uneven, rule, rng())
+    assert "packed" not in found.details
+    assert course.server.tolist() == found.server.tolist()
+    assert course.imbalances()[-1] == pytest.approx((found.loads / (found.limits / 1.05)).max(), rel=0.01)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_unequal_work_may_come_and_go_on_unequal_servers(rule):
+    events = draw_events(2000, rng(), mean_lifetime=300, server_change_steps=60, failure_share=0.5)
+    instance = generate_instance(events.arrivals, 2.0, 2, 6, rng(2))
+    work = rng(3).integers(1, 6, instance.queries)
+    uneven = replace(instance, work=work, capacities=np.array([1, 3, 2, 2, 1, 4]))
+    course = simulate(uneven, events, rule, rng(4))
+    live = course.server >= 0
+    loads = np.bincount(course.server[live], weights=work[live])
+    assert course.column("max_load")[-1] == loads.max()
+    assert course.column("traffic")[-1] == pytest.approx(traffic_of_live(uneven, course.server))
+
+
+def test_random_draws_do_not_repeat_from_one_arrival_to_the_next():
+    instance = generate_instance(6000, 2.0, 2, 20, rng(5), alpha=1000)
+    found = simulate(instance, arrivals_only(6000), "on-rand", rng()).server
+    pairs = np.bincount(found[1:] * 20 + found[:-1], minlength=400)
+    assert pairs.min() > 0
+    assert pairs.max() < 3 * pairs.mean()

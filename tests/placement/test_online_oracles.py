@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from tests.placement import oracles
 from tests.placement.instances import instances, plain
 
-from whimbrel.placement import CannotPlace, faults_of, generate_instance, place
+from whimbrel.placement import CannotPlace, PlacementInstance, faults_of, generate_instance, place
 from whimbrel.placement.arrivals import prepare_arrivals
 from whimbrel.placement.catalogue import ONLINE
+from whimbrel.placement.errors import NonePacked
 from whimbrel.placement.greedy_arrivals import place_greedily
-from whimbrel.placement.known_types import place_by_known_types
+from whimbrel.placement.known_types import place_by_known_types, plan_for_types
 from whimbrel.placement.least_cost import is_pairs_case, place_pairs_by_least_cost
-from whimbrel.placement.query_types import merge_types
 from whimbrel.placement.random_arrivals import TRIES, place_at_random_online
 from whimbrel.placement.randomness import first_state
+from whimbrel.placement.result import traffic_of
 
 
 def prepared_or_none(instance):
@@ -37,14 +38,16 @@ def test_an_online_algorithm_is_its_transcription(name, data):
         return
     rates, queries, work, capacities = plain(instance)
     wanted = oracles.online(rates, queries, work, capacities, instance.nu, instance.alpha, name)
+    fits = (np.bincount(wanted, weights=work, minlength=len(capacities)) <= online.final).all()
     try:
         found = place(instance, name, np.random.default_rng(0))
-    except CannotPlace:
-        loads = np.bincount(wanted, weights=work, minlength=len(capacities))
-        assert (loads > online.final).any()
+    except NonePacked:
+        assert not fits
         return
-    assert found.server.tolist() == wanted
     assert not faults_of(instance, found)
+    assert ("packed" in found.details) is not fits
+    if fits:
+        assert found.server.tolist() == wanted
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,7 +94,31 @@ def test_known_types_keeps_places_as_its_transcription_does(instance, seed):
     for t, j in zip(of, plan.tolist()):
         kept[t][j] = kept[t].get(j, 0) + 1
     wanted = oracles.online(rates, queries, work, capacities, instance.nu, instance.alpha, "least-cost", kept)
-    assert place_by_known_types(online, merge_types(instance), plan).tolist() == wanted
+    assert place_by_known_types(online, instance, plan).tolist() == wanted
+
+
+def test_places_kept_for_a_draw_of_the_law_serve_another_draw():
+    population = generate_instance(4000, 2.0, 2, 10, np.random.default_rng(1))
+    expected, arriving = (population.drawn_again(np.random.default_rng(s).integers(0, 4000, 4000)) for s in (2, 3))
+    plan, _ = plan_for_types(expected, np.random.default_rng(4))
+    online = prepare_arrivals(arriving)
+    known = traffic_of(arriving, place_by_known_types(online, expected, plan))
+    assert known < 0.97 * traffic_of(arriving, place_greedily(online, weigh_traffic=False))
+
+
+def test_known_types_are_placed_wherever_the_online_limits_leave_room():
+    instance = PlacementInstance.of([1], [[0], [0], [0]], servers=2, nu=0, alpha=10)
+    found = place(instance, "known-types", np.random.default_rng(0))
+    assert not faults_of(instance, found)
+
+
+@pytest.mark.parametrize("name", ["least-cost", "least-source", "least-qt", "on-rand"])
+def test_a_query_that_fits_nowhere_goes_where_it_fills_a_server_least(name):
+    instance = PlacementInstance.of([1], [[0]] * 3, 2, nu="0.25", alpha=0, capacities=[1, 3])
+    found = place(instance, name, np.random.default_rng(0))
+    assert not faults_of(instance, found)
+    assert "packed" not in found.details
+    assert found.server[0] == 1, "at first no server has room: one query fills the larger one by a third"
 
 
 @settings(max_examples=60, deadline=None)

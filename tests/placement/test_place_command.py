@@ -79,6 +79,7 @@ def test_too_little_room_is_exit_3_with_the_reason(tmp_path):
         ({"servers": 1.5}, "servers"),
         ({"servers": 10**9}, "servers"),
         ({"rates": [1e308, 1e308]}, "too large"),
+        ({"rates": [1, 10**400]}, "rates[1]"),
         ({"rates": [float("nan"), 1]}, "rates"),
         ({"nu": -1}, "nu"),
         ({"nu": "much"}, "nu"),
@@ -116,6 +117,24 @@ def test_the_table_says_how_far_the_cost_may_be_from_the_least(instance):
     asked = run("place", "--instance", instance, "--algorithm", "ic")
     assert asked.exit_code == 0
     assert "at most over the least possible" in asked.stdout
+
+
+def test_a_packing_that_was_not_found_is_exit_3_and_not_called_impossible(tmp_path):
+    path = tmp_path / "heavy.json"
+    path.write_text(json.dumps({"rates": [1], "queries": [[0]] * 3, "servers": 2, "nu": 0, "work": [2, 2, 2]}))
+    asked = run("place", "--instance", path, "--algorithm", "ic", "--json")
+    assert asked.exit_code == 3
+    answer = json.loads(asked.stdout)
+    assert answer["feasible"] is None
+    assert answer["proved"] is False
+
+
+@pytest.mark.parametrize("picture", ["no/such/folder.svg", "loads.movie", "."])
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path, capsys, picture):
+    pytest.importorskip("matplotlib")
+    there_is_none = tmp_path / "none.json"
+    assert exit_code("place", "--instance", there_is_none, "--algorithm", "ic", "--plot", tmp_path / picture) == 2
+    assert "--plot" in capsys.readouterr().err
 
 
 def test_a_plot_is_written(instance, tmp_path):

@@ -95,5 +95,10 @@ def test_a_fault_is_exit_2_and_its_line_names_it(capsys, wrong, word):
     assert "Traceback" not in said
 
 
-def test_a_place_that_cannot_be_written_is_one_line(capsys, tmp_path):
-    assert "cannot be written" in refusal(capsys, *SMALL, "--out", tmp_path / "no" / "course.parquet")
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_a_file_that_cannot_be_written_is_one_line_before_the_run(capsys, tmp_path, option):
+    if option == "--plot":
+        pytest.importorskip("matplotlib")
+    said = refusal(capsys, *SMALL, option, tmp_path / "no" / "course.svg")
+    assert "cannot be written" in said
+    assert len(said.strip().splitlines()) == 1, "nothing was run"

@@ -61,6 +61,18 @@ def writable_folder(path: Path) -> Path:
     return path
 
 
+def writable_file(option: str, path: Path) -> Path:
+    """The path of a file that a command will write; BadInput before the work begins where that cannot be."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise BadInput(f"{option} {path} cannot be written: there is no folder {folder}")
+    if path.is_dir():
+        raise BadInput(f"{option} {path} cannot be written: it is a folder; name a file")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise BadInput(f"{option} {path} cannot be written: permission denied")
+    return path
+
+
 def note(message: str) -> None:
     """Progress and remarks go to standard error, so that standard output stays machine-readable."""
     typer.echo(message, err=True)

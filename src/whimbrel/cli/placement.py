@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from whimbrel.cli.answers import INFEASIBLE, note, print_json, read_json_object
+from whimbrel.cli.answers import INFEASIBLE, note, print_json, read_json_object, writable_file
 from whimbrel.cli.placement_simulation import simulate
 from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from whimbrel.placement import Placement, PlacementInstance
+    from whimbrel.placement import CannotPlace, Placement, PlacementInstance
 
 mice = typer.Typer(help="Many small queries: instances to place, and their coming and going.", no_args_is_help=True)
 
@@ -41,13 +41,17 @@ def place(
     from whimbrel.placement import CannotPlace, instance_of_json
     from whimbrel.placement import place as placed
 
+    if plot is not None:
+        from whimbrel.cli.placement_plot import require_picture
+
+        require_picture(plot)
     problem = instance_of_json(read_json_object(instance))
     options = {name: value for name, value in (("order", order), ("fill", fill), ("solver", solver)) if value}
     started = time.perf_counter()
     try:
         found = placed(problem, algorithm, np.random.default_rng(seed), options)
     except CannotPlace as error:
-        _say_infeasible(error, algorithm, error.smallest_nu, as_json)
+        _say_infeasible(error, algorithm, as_json)
         raise typer.Exit(INFEASIBLE) from None
     seconds = time.perf_counter() - started
     if plot is not None:
@@ -80,6 +84,7 @@ def generate(
 
     from whimbrel.placement import generate_instance, json_of_instance
 
+    writable_file("--out", out)
     rng = np.random.default_rng(seed)
     made = generate_instance(queries, beta, degree, servers, rng, sources, rates, rate_exponent, nu, alpha)
     try:
@@ -120,14 +125,17 @@ def _plain(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _say_infeasible(error: Exception, algorithm: str, smallest_nu: float | None, as_json: bool) -> None:
+def _say_infeasible(error: CannotPlace, algorithm: str, as_json: bool) -> None:
+    """``feasible`` is false where that is proved, and null where no placement was found and there may be one."""
     if as_json:
-        answer: dict[str, Any] = {"feasible": False, "algorithm": algorithm, "reason": str(error)}
-        if smallest_nu is not None:
-            answer["smallest_nu"] = smallest_nu
+        feasible = False if error.proved else None
+        answer: dict[str, Any] = {"feasible": feasible, "proved": error.proved, "algorithm": algorithm}
+        answer["reason"] = str(error)
+        if error.smallest_nu is not None:
+            answer["smallest_nu"] = error.smallest_nu
         print_json(answer)
     else:
-        note(f"cannot be placed: {error}")
+        note(f"cannot be placed: {error}" if error.proved else f"no placement was found: {error}")
 
 
 def _print_table(problem: PlacementInstance, found: Placement, seconds: float) -> None:

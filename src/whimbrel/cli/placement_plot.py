@@ -8,9 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from whimbrel.cli.answers import writable_file
 from whimbrel.model import BadInput
 from whimbrel.placement import Placement, PlacementInstance
 from whimbrel.placement.simulation import Course
+
+
+def require_picture(path: Path) -> None:
+    """Raises BadInput where no picture can be drawn, or not in the format that the suffix names, or not there."""
+    pyplot = _pyplot()
+    figure = pyplot.figure()
+    known = figure.canvas.get_supported_filetypes()
+    pyplot.close(figure)
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix and suffix not in known:
+        raise BadInput(f"--plot {path}: there is no format '{suffix}': use svg, png or pdf")
+    writable_file("--plot", path)
 
 
 def save_placement_picture(instance: PlacementInstance, found: Placement, path: Path) -> None:

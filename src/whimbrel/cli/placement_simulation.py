@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from whimbrel.cli.answers import note, print_json
+from whimbrel.cli.answers import note, print_json, writable_file
 from whimbrel.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def simulate(
     from whimbrel.placement.churn import draw_events
     from whimbrel.placement.simulation import simulate as run
 
+    _require_writable(out, plot)
     rng = np.random.default_rng(seed)
     mean = _mean_lifetime(lifetime, steps)
     events = draw_events(steps, rng, arrivals, mean, lifetimes, pareto_shape, server_change, failures)
@@ -87,6 +88,16 @@ def summary(rule: str, course: Course, seconds: float) -> dict[str, Any]:
         "restored": course.restored,
         "seconds": seconds,
     }
+
+
+def _require_writable(out: Path | None, plot: Path | None) -> None:
+    """A run of minutes must not end in a file that never could be written."""
+    if out is not None:
+        writable_file("--out", out)
+    if plot is not None:
+        from whimbrel.cli.placement_plot import require_picture
+
+        require_picture(plot)
 
 
 def _mean_lifetime(text: str, steps: int) -> float | None:

@@ -24,6 +24,10 @@ ID = "placement-online"
 CLAIM = "LeastCost is the best online algorithm, up to 4 times better than OnRand; LeastQT equals OnRand (Figure 4)"
 
 ALGORITHMS = ("least-cost", "least-source", "least-qt", "on-rand", "mms")
+ONLINE = ALGORITHMS[:4]
+MMS_MOST_SOURCES = 3
+"""At full size MMS takes minutes for each instance with more sources per query, and is left out there."""
+
 BETAS = (1.0, 1.5, 2.0, 2.5, 3.0)
 DEGREES = (1, 2, 3, 5, 10)
 PANELS = ("beta", "sources per query", "servers", "queries")
@@ -36,7 +40,9 @@ def run(data: Path | None, out: Path, sizes: Sizes = SIZES) -> dict[str, Any]:
     for beta in BETAS:
         rows += scale.measured("beta", beta, scale.setting(beta=beta), ALGORITHMS, replication)
     for degree in DEGREES:
-        rows += scale.measured("sources per query", degree, scale.setting(degree=degree), ALGORITHMS, replication)
+        few = degree <= MMS_MOST_SOURCES or scale.share < 1
+        names = ALGORITHMS if few else ONLINE
+        rows += scale.measured("sources per query", degree, scale.setting(degree=degree), names, replication)
     for servers in scale.server_counts:
         rows += scale.measured("servers", servers, scale.setting(servers=servers), ALGORITHMS, replication)
     for queries in (scale.sized(QUERIES // 10), scale.sized(QUERIES), scale.sized(3 * QUERIES)):
@@ -47,15 +53,15 @@ def run(data: Path | None, out: Path, sizes: Sizes = SIZES) -> dict[str, Any]:
 
 def _sentences(rows: Sequence[Row]) -> dict[str, Verdict]:
     everywhere = [(panel, x) for panel in PANELS for x in points(rows, panel)]
-    online = ALGORITHMS[:4]
+    with_mms = [r for r in rows if r["panel"] != "sources per query" or r["x"] <= MMS_MOST_SOURCES]
     gains = [value(rows, panel, x, "on-rand") / value(rows, panel, x, "least-cost") for panel, x in everywhere]
     where, x = everywhere[gains.index(max(gains))]
     like_random = "LeastQT equals OnRand (5 %)"
     return {
         "LeastCost is the best online algorithm everywhere": failing(
-            rows, PANELS, lambda at: at("least-cost") <= min(at(name) for name in online)
+            rows, PANELS, lambda at: at("least-cost") <= min(at(name) for name in ONLINE)
         ),
-        "LeastCost sometimes beats MMS": len(failing(rows, PANELS, lambda at: at("least-cost") >= at("mms"))) > 0,
+        "LeastCost sometimes beats MMS": len(failing(with_mms, PANELS, lambda at: at("least-cost") >= at("mms"))) > 0,
         "LeastSource is close to LeastCost (15 %)": failing(
             rows, PANELS, lambda at: abs(at("least-source") / at("least-cost") - 1) <= 0.15
         ),

@@ -14,6 +14,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from whimbrel.experiments.results import plotting, save_picture, save_rows
 from whimbrel.model import BadInput
@@ -21,8 +22,6 @@ from whimbrel.placement import PlacementInstance, generate_instance
 
 QUERIES, SERVERS, BETA, DEGREE, STEPS = 100_000, 100, 2.0, 2, 1_000_000
 SERVER_COUNTS = (10, 50, 100, 200)
-
-_T_95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26}
 
 SIZES: dict[str, tuple[float, ...]] = {"share": (0.1,), "seeds": (10,)}
 """The share of the paper's queries and steps, and how many seeds: what ``--size`` can change."""
@@ -100,7 +99,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     """Mean and half width of the 95 % interval."""
     if len(values) < 2:
         return float(mean(values)), 0.0
-    return float(mean(values)), _T_95.get(len(values) - 1, 2.0) * stdev(values) / math.sqrt(len(values))
+    return float(mean(values)), float(student.ppf(0.975, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
 
 
 def value(rows: Sequence[Row], panel: str, x: float, algorithm: str) -> float:

@@ -1,8 +1,9 @@
 """Simulated annealing over pieces: moves to servers that read the same sources, and swaps where there is no room.
 
 A proposal takes a random piece, one of its sources, another reader of that source, and tries to join it. Where that
-server has no room the piece changes places with a random one from there, if both then fit. A change that adds d to
-the traffic is taken with probability exp(-d / temperature). The limits hold after every step.
+server has no room the piece changes places with one from there, the best of a few random ones that then fit. A change
+that adds d to the traffic is taken with probability exp(-d / temperature); at the very end only if d is zero or less.
+The limits hold after every step, and what is returned never costs more than the start.
 
 Traffic alone is a poor guide from far away: it falls only when the last reader of a source leaves a server. So for a
 first share of the proposals a server with c readers of s counts w(s) * (1 + 2^-p + ... + c^-p), with p rising from 1 to
@@ -20,10 +21,16 @@ from numpy.typing import NDArray
 
 from whimbrel.placement.instance import Floats, Integers
 from whimbrel.placement.pieces import Pieces
-from whimbrel.placement.randomness import advanced, below, unit_of
-from whimbrel.placement.replicas import Replicas, add_reader, no_replicas, readers_on, remove_reader
+from whimbrel.placement.randomness import STEP, advanced, below, unit_of
+from whimbrel.placement.replicas import Replicas, add_reader, no_replicas, readers_on, remove_reader, servers_reached
 
 _MARGINALS = 64
+_PARTNERS = 4
+"""How many pieces of a full server are looked at for a swap."""
+
+_GREEDY_SHARE = 0.03
+"""The last share of the proposals, which only goes downhill."""
+
 _FIRST_POWER, _LAST_POWER = 1.0, 4.0
 
 
@@ -67,19 +74,33 @@ def anneal(
     smooth_share: float,
     state: np.uint64,
 ) -> Integers:
-    """A better placement of the pieces, from ``server``, which must keep the limits.
+    """A placement of the pieces that costs no more than ``server``, which must keep the limits.
 
-    The temperature falls from ``hot`` to ``cold`` times the mean rate, by equal factors; the first ``smooth_share`` of
-    the proposals go by the smoother weight.
+    The temperature falls from ``hot`` to ``cold`` times a rate, by equal factors: from the mean rate of what pieces
+    read down to the median rate of the sources, where that is less. The first ``smooth_share`` of the proposals go by
+    the smoother weight.
     """
     problem = _Problem(
         pieces.offsets, pieces.sources, pieces.weight, pieces.reader_offsets, pieces.readers, rates, limits
     )
-    unit = float(rates[pieces.sources].mean()) or 1.0
     found = _empty_state(problem, server)
     _settle_in(problem, found)
-    _anneal(problem, found, proposals, hot * unit, cold * unit, smooth_share, state)
-    return found.server.astype(np.int64)
+    start = _traffic(problem, found.replicas)
+    first, last = _units(pieces, rates)
+    _anneal(problem, found, proposals, hot * first, cold * last, smooth_share, state)
+    return found.server.astype(np.int64) if _traffic(problem, found.replicas) <= start else server
+
+
+def _units(pieces: Pieces, rates: Floats) -> tuple[float, float]:
+    """The rates that a high and a low temperature are a part of: what is typical for a reader, and for a source.
+
+    With equal rates they are the same. Where popular sources are fast, at a temperature that suits them all others
+    would be left as hot as at the start.
+    """
+    shared = rates[np.flatnonzero(np.diff(pieces.reader_offsets) > 1)]
+    read = float(rates[pieces.sources].mean()) or 1.0
+    typical = float(np.median(shared)) if shared.size else read
+    return read, min(read, typical) or read
 
 
 def _empty_state(problem: _Problem, server: Integers) -> _State:
@@ -107,6 +128,15 @@ def _settle_in(problem: _Problem, state: _State) -> None:
         state.loads[j] += problem.weight[v]
         for e in range(problem.offsets[v], problem.offsets[v + 1]):
             add_reader(problem.sources[e], j, state.replicas)
+
+
+@njit(cache=True)
+def _traffic(problem: _Problem, replicas: Replicas) -> float:
+    """The rate that all servers receive together."""
+    total = 0.0
+    for s in range(len(problem.rates)):
+        total += problem.rates[s] * servers_reached(s, replicas)
+    return total
 
 
 @njit(cache=True)
@@ -174,15 +204,30 @@ def _try_move(v: int, i: int, j: int, problem: _Problem, state: _State, temperat
 
 
 @njit(cache=True)
+def _partner(v: int, i: int, j: int, problem: _Problem, state: _State, random: np.uint64) -> int:
+    """The piece on ``j`` that changes places with ``v`` most cheaply, of a few random ones that fit; -1 without one."""
+    partner, least = -1, np.inf
+    for _ in range(_PARTNERS):
+        random = advanced(random)
+        other = state.members[state.starts[j] + below(random, state.size[j])]
+        heavier = problem.weight[v] - problem.weight[other]
+        if state.loads[j] + heavier <= problem.limits[j] and state.loads[i] - heavier <= problem.limits[i]:
+            change = _added(other, i, problem, state) - _saved(other, j, problem, state)
+            if change < least:
+                partner, least = other, change
+    return partner
+
+
+@njit(cache=True)
 def _try_swap(v: int, i: int, j: int, problem: _Problem, state: _State, temperature: float, random: np.uint64) -> None:
-    other = state.members[state.starts[j] + below(random, state.size[j])]
-    heavier = problem.weight[v] - problem.weight[other]
-    if state.loads[j] + heavier > problem.limits[j] or state.loads[i] - heavier > problem.limits[i]:
-        return
     change = _added(v, j, problem, state) - _saved(v, i, problem, state)
+    other = _partner(v, i, j, problem, state, random)
+    if other < 0:
+        return
+    heavier = problem.weight[v] - problem.weight[other]
     _read_elsewhere(v, i, j, problem, state)
     change += _added(other, i, problem, state) - _saved(other, j, problem, state)
-    if not _accepts(change, temperature, advanced(random)):
+    if not _accepts(change, temperature, random):
         _read_elsewhere(v, j, i, problem, state)
         return
     _read_elsewhere(other, j, i, problem, state)
@@ -204,12 +249,10 @@ def _anneal(
     smooth_share: float,
     random: np.uint64,
 ) -> None:
-    cooling = (cold / hot) ** (1.0 / max(1, proposals // 1024))
-    temperature = hot
-    _set_marginals(state.marginal, 0.0, smooth_share)
+    temperature, warm = hot, (1 - _GREEDY_SHARE) * proposals
     for step in range(proposals):
-        if step & 1023 == 1023:
-            temperature *= cooling
+        if step & 1023 == 0:
+            temperature = hot * (cold / hot) ** (step / warm) if step < warm else 0.0
             _set_marginals(state.marginal, step / proposals, smooth_share)
         random = advanced(random)
         v = below(random, len(state.server))
@@ -223,4 +266,4 @@ def _anneal(
             _try_move(v, i, j, problem, state, temperature, random)
         elif i != j:
             _try_swap(v, i, j, problem, state, temperature, random)
-            random = advanced(random)
+            random += np.uint64(_PARTNERS) * STEP

@@ -2,8 +2,9 @@
 
 When query q arrives, the servers that may take it are those whose load with q keeps the limit for the work that has
 arrived so far, q included (``capacity``). Where no server may, which happens at the start when alpha is 0, the server
-that is least full takes it: its load is then at most the rounded-up mean, which the final limit allows. Among equally
-good servers the least full one wins (load / capacity), then the one with the lowest number.
+that is then least full takes it, by (load + work of q) / capacity. With equal work and capacities its load is at most the
+rounded-up mean, which the final limit allows. Among equally good servers the least full one wins (load / capacity), then
+the one with the lowest number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whimbrel.placement.capacity import online_limits, require_room
-from whimbrel.placement.errors import CannotPlace
+from whimbrel.placement.errors import NonePacked
 from whimbrel.placement.instance import Integers, PlacementInstance
 
 _EXACT_IN_64_BITS = 2**62
@@ -45,7 +46,7 @@ class Online:
 def prepare_arrivals(instance: PlacementInstance) -> Online:
     """The limits along the arrivals; raises CannotPlace where the final ones leave no room."""
     final = online_limits(instance)
-    require_room(instance, final)
+    require_room(instance, final, instance.alpha)
     classes, class_of = np.unique(instance.capacities, return_inverse=True)
     arrived, capacity = np.cumsum(instance.work), int(instance.capacities.sum())
     limits = np.stack([_limits_along(instance, arrived, int(c), capacity) for c in classes])
@@ -53,14 +54,14 @@ def prepare_arrivals(instance: PlacementInstance) -> Online:
 
 
 def require_kept(online: Online, server: Integers) -> Integers:
-    """The servers as they are; raises CannotPlace where unequal work left one over its final limit."""
+    """The servers as they are; raises NonePacked where unequal work left one over its final limit."""
     loads = np.zeros(online.instance.servers, dtype=np.int64)
     np.add.at(loads, server, online.instance.work)
     over = np.flatnonzero(loads > online.final)
     if over.size:
-        raise CannotPlace(
+        raise NonePacked(
             f"placing queries as they come left server {over[0]} with {loads[over[0]]} units of work and it may carry "
-            f"{online.final[over[0]]}: raise nu or alpha, or try --algorithm partitioner"
+            f"{online.final[over[0]]}: raise nu or alpha"
         )
     return server
 

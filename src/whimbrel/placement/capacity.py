@@ -8,6 +8,7 @@ the larger, which is from W = alpha * C / (nu * c_j) on.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from whimbrel.placement.errors import CannotPlace
-from whimbrel.placement.instance import Integers, PlacementInstance
+from whimbrel.placement.instance import FINEST_RATIO, Integers, PlacementInstance
 
 
 def offline_limits(instance: PlacementInstance) -> Integers:
@@ -37,29 +38,35 @@ def switch_over_work(instance: PlacementInstance, server: int = 0) -> Fraction |
 
 
 def absolute_slack(servers: int, nu: float, epsilon: float) -> float:
-    """The largest alpha for which random placement keeps both limits with probability 1 - epsilon.
+    """The smallest alpha for which random placement is known to keep both limits with probability 1 - epsilon.
 
-    By Hoeffding's inequality and a union bound over the servers: alpha <= k / (2 nu) * log(k / epsilon). The union
-    bound is where the factor k inside the logarithm comes from.
+    The chance is least where the relative slack takes over, at alpha * k / nu arrivals. By Hoeffding's inequality and a
+    union bound over the servers, alpha >= k / (2 nu) * log(k / epsilon) is enough; the union bound is where the factor
+    k inside the logarithm comes from.
     """
     return servers / (2 * nu) * math.log(servers / epsilon)
 
 
-def require_room(instance: PlacementInstance, limits: Integers) -> None:
-    """Raises CannotPlace where the limits together, or the largest of them, cannot hold the work."""
-    heaviest = int(instance.work.max(initial=0))
+def require_room(instance: PlacementInstance, limits: Integers, alpha: Fraction = Fraction(0)) -> None:
+    """Raises CannotPlace where the limits together, or the largest of them, cannot hold the work.
+
+    ``alpha`` is the absolute slack that is in the limits: it tells from which nu on there is room.
+    """
+    heaviest, room = int(instance.work.max(initial=0)), sum(limits.tolist())
     if heaviest > int(limits.max()):
-        raise CannotPlace(
+        shortage = (
             f"query {int(instance.work.argmax())} brings {heaviest} units of work and the roomiest server may carry "
-            f"{int(limits.max())}: raise nu or the capacities"
+            f"{int(limits.max())}"
         )
-    room = sum(limits.tolist())
-    if room < instance.total_work:
-        raise CannotPlace(
+    elif room < instance.total_work:
+        shortage = (
             f"{instance.servers} servers may carry {room} units of work in all and the queries bring "
-            f"{instance.total_work}: raise nu to {float(_smallest_nu(instance))!r} or more",
-            smallest_nu=float(_smallest_nu(instance)),
+            f"{instance.total_work}"
         )
+    else:
+        return
+    enough = _not_below(_smallest_nu(instance, alpha))
+    raise CannotPlace(f"{shortage}: raise nu to {enough!r} or more", smallest_nu=enough)
 
 
 def _limits(instance: PlacementInstance, limit_of_share: Callable[[Fraction], Fraction]) -> Integers:
@@ -71,13 +78,31 @@ def _limits(instance: PlacementInstance, limit_of_share: Callable[[Fraction], Fr
     return np.asarray([found[c] for c in instance.capacities.tolist()], dtype=np.int64)
 
 
-def _smallest_nu(instance: PlacementInstance) -> Fraction:
-    """Bisection over the steps at which some server gains a unit: the room grows only there."""
+def _smallest_nu(instance: PlacementInstance, alpha: Fraction) -> Fraction:
+    """The least nu under which the servers together hold the work and one of them the heaviest query.
+
+    Servers gain room one unit at a time, each at a nu of its own: (limit + 1) / share - 1. They are taken in that
+    order, servers of equal capacity at once, until nothing is missing.
+    """
     total, capacity = instance.total_work, int(instance.capacities.sum())
-    shares = sorted({Fraction(total * c, capacity) for c in instance.capacities.tolist()})
-    steps = sorted({Fraction(math.floor(share) + extra) / share - 1 for share in shares for extra in (0, 1)})
-    sizes = [Fraction(total * c, capacity) for c in instance.capacities.tolist()]
-    for nu in steps:
-        if nu >= 0 and sum(math.floor((1 + nu) * size) for size in sizes) >= total:
-            return nu
-    return steps[-1]
+    classes, counts = np.unique(instance.capacities, return_counts=True)
+    shares = [Fraction(total * c, capacity) for c in classes.tolist()]
+    limits = [math.floor(share + alpha) for share in shares]
+    missing = total - sum(limit * count for limit, count in zip(limits, counts.tolist(), strict=True))
+    gains = [((limits[c] + 1) / shares[c] - 1, c) for c in range(len(shares))]
+    heapq.heapify(gains)
+    nu = Fraction(0)
+    while missing > 0:
+        nu, c = gains[0]
+        missing -= int(counts[c])
+        limits[c] += 1
+        heapq.heapreplace(gains, ((limits[c] + 1) / shares[c] - 1, c))
+    heaviest = int(instance.work.max())
+    return nu if heaviest <= max(limits) else max(nu, heaviest / max(shares) - 1)
+
+
+def _not_below(nu: Fraction) -> float:
+    """The slack as a float that an instance reads as this ratio, or as the next one of nine digits over it."""
+    value = float(nu)
+    read = Fraction(repr(value)).limit_denominator(FINEST_RATIO)
+    return value if read >= nu else math.ceil(nu * FINEST_RATIO) / FINEST_RATIO

@@ -9,15 +9,16 @@ import numpy as np
 
 from whimbrel.model.errors import BadInput
 from whimbrel.placement.arrivals import prepare_arrivals
-from whimbrel.placement.capacity import offline_limits
+from whimbrel.placement.capacity import offline_limits, online_limits
+from whimbrel.placement.errors import NonePacked
+from whimbrel.placement.first_fit import place_heaviest_first
 from whimbrel.placement.greedy_arrivals import place_by_least_cost, place_by_least_source, place_by_least_types
 from whimbrel.placement.incremental_cost import place_by_incremental_cost
 from whimbrel.placement.instance import Integers, PlacementInstance
-from whimbrel.placement.known_types import place_by_known_types
+from whimbrel.placement.known_types import place_by_known_types, plan_for_types
 from whimbrel.placement.min_max_server import place_by_server_traffic
 from whimbrel.placement.minimum_packing import place_by_minimum_packing
-from whimbrel.placement.partitioner import Effort, place_by_partitioner
-from whimbrel.placement.query_types import merge_types
+from whimbrel.placement.partitioner import place_by_partitioner
 from whimbrel.placement.random_arrivals import place_at_random_online
 from whimbrel.placement.random_offline import place_at_random_offline
 from whimbrel.placement.result import Placement, placement_of
@@ -41,14 +42,19 @@ def place(
     """The placement by the algorithm of that name.
 
     Options: ``order`` (type order of mqp, ic and mms), ``fill`` (mqp), ``solver`` and ``effort`` (partitioner and
-    known-types). Raises BadInput for unknown names and CannotPlace where the queries do not fit.
+    known-types). Where unequal work leaves the algorithm with queries over, the heaviest queries are packed first
+    instead, and ``details`` says so (``packed``). Raises BadInput for unknown names, CannotPlace where the queries do
+    not fit, and its NonePacked where that is not proved.
     """
     if algorithm not in ALGORITHMS:
         raise BadInput(f"there is no algorithm '{algorithm}': use one of {', '.join(ALGORITHMS)}")
     if instance.queries == 0:
         return placement_of(algorithm, instance, np.empty(0, dtype=np.int64), offline_limits(instance))
-    server, details = _RUNS[algorithm](instance, rng, options or {})
-    limits = prepare_arrivals(instance).final if algorithm in ONLINE else offline_limits(instance)
+    limits = online_limits(instance) if algorithm in ONLINE else offline_limits(instance)
+    try:
+        server, details = _RUNS[algorithm](instance, rng, options or {})
+    except NonePacked:
+        server, details = place_heaviest_first(instance, limits), {"packed": "heaviest-first"}
     return placement_of(algorithm, instance, server, limits, **details)
 
 
@@ -80,9 +86,8 @@ def _partitioner(instance: PlacementInstance, rng: np.random.Generator, options:
 
 def _known_types(instance: PlacementInstance, rng: np.random.Generator, options: Mapping[str, Any]) -> _Found:
     online = prepare_arrivals(instance)
-    effort = options.get("effort") or Effort(per_piece=100)
-    plan, used = place_by_partitioner(instance, rng, options.get("solver") or "own", effort)
-    return place_by_known_types(online, merge_types(instance), plan), {"solver": used}
+    plan, used = plan_for_types(instance, rng, options.get("solver") or "own", options.get("effort"))
+    return place_by_known_types(online, instance, plan), {"solver": used}
 
 
 def _online(run: Callable[..., Integers]) -> _Run:

@@ -1,4 +1,4 @@
-"""The one way in which a well-formed instance can still have no answer."""
+"""The two ways in which a well-formed instance can end without a placement: there is none, or none was found."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ class CannotPlace(WhimbrelError):
     ``smallest_nu`` is the least relative slack under which there is room, where that is known.
     """
 
+    proved = True
+
     def __init__(self, message: str, smallest_nu: float | None = None) -> None:
         super().__init__(message)
         self.smallest_nu = smallest_nu
+
+
+class NonePacked(CannotPlace):
+    """Unequal work was left over, although there is room for it in all: not proved that no other packing fits."""
+
+    proved = False

@@ -9,21 +9,21 @@ import bisect
 
 import numpy as np
 
-from whimbrel.placement.errors import CannotPlace
+from whimbrel.placement.errors import NonePacked
 from whimbrel.placement.instance import Integers, PlacementInstance
 
 
 def place_heaviest_first(instance: PlacementInstance, limits: Integers) -> Integers:
-    """The server of every query. Raises CannotPlace where a query fits nowhere any more."""
+    """The server of every query. Raises NonePacked where a query fits nowhere any more."""
     found = np.empty(instance.queries, dtype=np.int64)
     rooms = sorted((int(limit), server) for server, limit in enumerate(limits.tolist()))
     for q in np.argsort(-instance.work, kind="stable").tolist():
         work = int(instance.work[q])
         place = bisect.bisect_left(rooms, (work, -1))
         if place == len(rooms):
-            raise CannotPlace(
-                f"query {q} brings {work} units of work and no server has that much room left: raise nu "
-                "(whether another packing fits is a bin packing problem; none was found)"
+            raise NonePacked(
+                f"packing the heaviest queries first left query {q}, which brings {work} units of work, and no server "
+                "has that much room left: raise nu (it is not proved that no other packing fits)"
             )
         room, server = rooms.pop(place)
         found[q] = server

@@ -17,10 +17,9 @@ from numba import njit
 from whimbrel.placement.arrivals import Limits, Online, require_kept
 from whimbrel.placement.bits import Words, has, lowest, put, words_for
 from whimbrel.placement.heaps import lower_item
-from whimbrel.placement.hosting import Network
+from whimbrel.placement.hosting import Network, network_of, types_as_sources
 from whimbrel.placement.instance import Floats, Integers
 from whimbrel.placement.least_cost import is_pairs_case, place_pairs_by_least_cost
-from whimbrel.placement.query_types import merge_types
 
 _NOTHING = np.empty(0, dtype=np.int64)
 
@@ -60,9 +59,7 @@ def place_by_least_source(online: Online) -> Integers:
 
 def place_by_least_types(online: Online) -> Integers:
     """The server of every query."""
-    types = merge_types(online.instance)
-    types_as_sources = Network(np.arange(online.instance.queries + 1), types.type_of, np.ones(types.types))
-    return place_greedily(online, weigh_traffic=True, network=types_as_sources)
+    return place_greedily(online, weigh_traffic=True, network=types_as_sources(online.instance))
 
 
 def place_greedily(
@@ -73,13 +70,13 @@ def place_greedily(
     Reserved places are used first. ``network`` replaces what the queries read.
     """
     instance, k = online.instance, online.instance.servers
-    network = network or Network(instance.offsets, instance.sources, instance.rates)
+    network = network or network_of(instance)
     receives = np.zeros((len(network.rates), words_for(k)), dtype=np.uint64)
     servers = _Servers(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k), receives)
     kept = reserved or Reserved()
     kept = kept._replace(left=kept.left.copy())
     limits = Limits(online.limits, online.class_of)
-    found = _place(network, instance.work, instance.capacities, limits, servers, kept, weigh_traffic)
+    found = _place(network, instance.capacities, limits, servers, kept, weigh_traffic)
     return require_kept(online, found)
 
 
@@ -121,12 +118,13 @@ def _is_better(key: float, i: int, best: float, j: int, servers: _Servers) -> bo
 
 
 @njit(cache=True)
-def _scan(q: int, work: int, limits: Limits, servers: _Servers) -> int:
-    """The best server with room by (value, fullness, number); without any, the least full of all servers, as ~j."""
-    best, least_full = -1, 0
+def _scan(q: int, work: int, capacities: Integers, limits: Limits, servers: _Servers) -> int:
+    """The best server with room by (value, fullness, number); without any, the one least full with the query, as ~j."""
+    best, least_full, least = -1, 0, np.inf
     for j in range(len(servers.loads)):
-        if servers.fullness[j] < servers.fullness[least_full]:
-            least_full = j
+        then = (servers.loads[j] + work) / capacities[j]
+        if then < least:
+            least_full, least = j, then
         fits = _fits(j, work, q, limits, servers)
         if fits and (best < 0 or _is_better(servers.value[j], j, servers.value[best], best, servers)):
             best = j
@@ -134,8 +132,10 @@ def _scan(q: int, work: int, limits: Limits, servers: _Servers) -> int:
 
 
 @njit(cache=True)
-def _choose(q: int, work: int, top: int, network: Network, limits: Limits, servers: _Servers) -> int:
-    j = top if _fits(top, work, q, limits, servers) else _scan(q, work, limits, servers)
+def _choose(
+    q: int, work: int, top: int, capacities: Integers, network: Network, limits: Limits, servers: _Servers
+) -> int:
+    j = top if _fits(top, work, q, limits, servers) else _scan(q, work, capacities, limits, servers)
     if j < 0:
         return ~j
     best = servers.value[j] + _added(q, j, network, servers)
@@ -156,7 +156,6 @@ def _choose(q: int, work: int, top: int, network: Network, limits: Limits, serve
 @njit(cache=True)
 def _place(
     network: Network,
-    work: Integers,
     capacities: Integers,
     limits: Limits,
     servers: _Servers,
@@ -166,18 +165,18 @@ def _place(
     heap, place = np.arange(len(capacities)), np.arange(len(capacities))
     found = np.empty(len(network.offsets) - 1, dtype=np.int64)
     for q in range(len(found)):
-        entry = _reserved_entry(q, work[q], kept, limits, servers)
+        entry = _reserved_entry(q, network.work[q], kept, limits, servers)
         if entry >= 0:
             j = kept.server[entry]
             kept.left[entry] -= 1
         else:
-            j = _choose(q, work[q], heap[0], network, limits, servers)
+            j = _choose(q, network.work[q], heap[0], capacities, network, limits, servers)
         found[q] = j
         if weigh_traffic:
             servers.value[j] += _added(q, j, network, servers)
         for e in range(network.offsets[q], network.offsets[q + 1]):
             put(servers.receives[network.sources[e]], j)
-        servers.loads[j] += work[q]
+        servers.loads[j] += network.work[q]
         servers.fullness[j] = servers.loads[j] / capacities[j]
         lower_item(j, heap, place, servers.value, servers.fullness, len(heap))
     return found

@@ -76,3 +76,29 @@ def remove_first(heap: Integers, place: Integers, value: Floats, rank: Keys, siz
         heap[0] = heap[size]
         lower_item(heap[0], heap, place, value, rank, size)
     return size
+
+
+@njit(cache=True)
+def insert_item(item: int, heap: Integers, place: Integers, value: Floats, rank: Keys, size: int) -> None:
+    """Adds an item to the heap of ``size`` items."""
+    heap[size], place[item] = item, size
+    raise_item(item, heap, place, value, rank)
+
+
+@njit(cache=True)
+def remove_item(item: int, heap: Integers, place: Integers, value: Floats, rank: Keys, size: int) -> None:
+    """Takes any item out of the heap of ``size`` items."""
+    here, last = place[item], heap[size - 1]
+    place[item] = -1
+    if last != item:
+        heap[here], place[last] = last, here
+        raise_item(last, heap, place, value, rank)
+        lower_item(last, heap, place, value, rank, size - 1)
+
+
+@njit(cache=True)
+def place_after(here: int) -> int:
+    """The place that comes after the subtree of ``here`` on a walk from the root down, left before right; 0 at the end."""
+    while here > 0 and here & 1 == 0:
+        here = (here - 1) >> 1
+    return here + 1 if here > 0 else 0

@@ -30,7 +30,7 @@ class _Queue(NamedTuple):
 
 
 def place_by_incremental_cost(offline: Offline) -> Integers:
-    """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
+    """The server of every query. Raises NonePacked where unequal work leaves queries over."""
     types, board = offline.types, new_board(offline)
     reader_offsets, readers = readers_of(types.offsets, types.sources, len(offline.instance.rates))
     queue = _Queue(

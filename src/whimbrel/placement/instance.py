@@ -8,7 +8,7 @@ query ``q`` reads ``sources[offsets[q]:offsets[q + 1]]``, ascending and each onc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,9 @@ from whimbrel.model.errors import BadInput
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_FINEST_RATIO = 10**9
+FINEST_RATIO = 10**9
+"""Slacks are read as ratios with no larger denominator, and none is larger than this."""
+
 _MOST_WORK = 2**31
 _MOST_SERVERS = 1_000_000
 _MOST_TRAFFIC = 1e300
@@ -75,8 +77,7 @@ class PlacementInstance:
         capacities: Sequence[int] | Integers | None = None,
     ) -> PlacementInstance:
         """The instance of flat rows: query ``q`` reads ``sources[offsets[q]:offsets[q + 1]]``, in any order."""
-        rate_array = np.asarray(list(rates) if not isinstance(rates, np.ndarray) else rates, dtype=np.float64)
-        _check_rates(rate_array)
+        rate_array = _rate_array(rates)
         if isinstance(servers, bool) or not isinstance(servers, int | np.integer) or servers < 1:
             raise BadInput(f"servers is {servers!r}: it must be a whole number of at least 1")
         if servers > _MOST_SERVERS:
@@ -121,6 +122,22 @@ class PlacementInstance:
         """Whether every query brings one unit of work and every server has the same capacity."""
         return bool((self.work == 1).all() and (self.capacities == self.capacities[0]).all())
 
+    def followed_by(self, other: PlacementInstance) -> PlacementInstance:
+        """The queries of this instance, then those of another one with the same sources, on this one's servers."""
+        return replace(
+            self,
+            offsets=np.concatenate((self.offsets, self.offsets[-1] + other.offsets[1:])),
+            sources=np.concatenate((self.sources, other.sources)),
+            work=np.concatenate((self.work, other.work)),
+        )
+
+    def drawn_again(self, queries: Integers) -> PlacementInstance:
+        """The instance whose queries are these ones of this instance, in this order; one may come several times."""
+        degrees = self.degrees[queries]
+        offsets = np.concatenate(([0], np.cumsum(degrees))).astype(np.int64)
+        entries = np.repeat(self.offsets[queries] - offsets[:-1], degrees) + np.arange(offsets[-1])
+        return replace(self, offsets=offsets, sources=self.sources[entries], work=self.work[queries])
+
     def used_rate(self) -> float:
         """The rate of all sources that at least one query reads: the traffic if each were sent once."""
         return float(self.rates[np.unique(self.sources)].sum())
@@ -130,10 +147,17 @@ class PlacementInstance:
         return tuple(self.sources[self.offsets[query] : self.offsets[query + 1]].tolist())
 
 
-def _check_rates(rates: Floats) -> None:
+def _rate_array(values: Iterable[float]) -> Floats:
+    listed = values if isinstance(values, np.ndarray) else list(values)
+    try:
+        rates = np.asarray(listed, dtype=np.float64)
+    except OverflowError:
+        place = next(i for i, value in enumerate(listed) if abs(value) > _MOST_TRAFFIC)
+        raise BadInput(f"rates[{place}] is too large to be added up: use a larger unit") from None
     wrong = np.flatnonzero(~np.isfinite(rates) | (rates < 0))
     if wrong.size:
         raise BadInput(f"rates[{wrong[0]}] is {rates[wrong[0]]}: a rate must be finite and zero or more")
+    return rates
 
 
 def _sorted_rows(offsets: Integers, sources: Integers, known: int) -> Integers:
@@ -177,6 +201,6 @@ def _ratio(name: str, value: float | str | Fraction) -> Fraction:
         ratio = value if isinstance(value, Fraction) else Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         raise BadInput(f"{name} is {value!r}: it must be a number of zero or more") from None
-    if isinstance(value, bool) or ratio < 0 or ratio > _FINEST_RATIO:
+    if isinstance(value, bool) or ratio < 0 or ratio > FINEST_RATIO:
         raise BadInput(f"{name} is {value!r}: it must be a number of zero or more")
-    return ratio.limit_denominator(_FINEST_RATIO)
+    return ratio.limit_denominator(FINEST_RATIO)

@@ -40,7 +40,7 @@ class _Lists(NamedTuple):
 
 
 def place_by_server_traffic(offline: Offline) -> Integers:
-    """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
+    """The server of every query. Raises NonePacked where unequal work leaves queries over."""
     board = new_board(offline)
     made = _rounds(board, _sorted_lists(offline.types, offline.rank, offline.instance.rates))
     return servers_of_rounds(offline, board.log[:made])

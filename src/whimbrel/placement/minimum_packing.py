@@ -20,7 +20,7 @@ FILLS = ("theta", "limit")
 
 
 def place_by_minimum_packing(offline: Offline, fill: str = "theta") -> Integers:
-    """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
+    """The server of every query. Raises NonePacked where unequal work leaves queries over."""
     if fill not in FILLS:
         raise BadInput(f"there is no fill '{fill}': use one of {', '.join(FILLS)}")
     work, count = offline.types.work.tolist(), offline.types.count.tolist()

@@ -15,7 +15,7 @@ from whimbrel.model.errors import BadInput
 from whimbrel.placement import hypergraph
 from whimbrel.placement.annealing import anneal
 from whimbrel.placement.capacity import offline_limits, require_room
-from whimbrel.placement.errors import CannotPlace
+from whimbrel.placement.errors import NonePacked
 from whimbrel.placement.first_fit import place_heaviest_first
 from whimbrel.placement.incremental_cost import place_by_incremental_cost
 from whimbrel.placement.instance import Integers, PlacementInstance
@@ -53,10 +53,18 @@ EFFORTS = {"own": Effort(), "mtkahypar": Effort(per_piece=200, hot=0.1, cold=0.0
 
 
 def place_by_partitioner(
-    instance: PlacementInstance, rng: np.random.Generator, solver: str = "auto", effort: Effort | None = None
+    instance: PlacementInstance,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    effort: Effort | None = None,
+    limits: Integers | None = None,
 ) -> tuple[Integers, str]:
-    """The server of every query and the solver that made the start. Raises CannotPlace where nothing fits."""
-    limits = offline_limits(instance)
+    """The server of every query and the solver that made the start.
+
+    ``limits`` are those of an offline algorithm unless given. Raises CannotPlace where they leave no room, and
+    NonePacked where unequal work was left over.
+    """
+    limits = offline_limits(instance) if limits is None else limits
     require_room(instance, limits)
     types = merge_types(instance)
     used = _solver_named(solver)
@@ -91,7 +99,7 @@ def _start(
     offline = Offline(instance, types, type_ranks(types, "rarest-first", rng), limits)
     try:
         start = place_by_incremental_cost(offline)
-    except CannotPlace:
+    except NonePacked:
         start = place_heaviest_first(instance, limits)
     pieces, server = cut_into_pieces(types, limits, known, start)
     return pieces, server, "own"

@@ -22,13 +22,13 @@ def place_at_random_online(online: Online, rng: np.random.Generator) -> Integers
 
 @njit(cache=True)
 def _listed(work: int, q: int, loads: Integers, capacities: Integers, online: Limits, state: np.uint64) -> int:
-    """One of the servers with room at random, or the least full one where none has room."""
+    """One of the servers with room at random, or the one that is least full with the query where none has room."""
     fitting = [j for j in range(len(loads)) if loads[j] + work <= online.along[online.class_of[j], q]]
     if len(fitting) > 0:
         return fitting[below(state, len(fitting))]
     least = 0
     for j in range(1, len(loads)):
-        if loads[j] / capacities[j] < loads[least] / capacities[least]:
+        if (loads[j] + work) / capacities[j] < (loads[least] + work) / capacities[least]:
             least = j
     return least
 

@@ -9,7 +9,7 @@ from whimbrel.placement.rounds import Offline, servers_of_rounds
 
 
 def place_at_random_offline(offline: Offline, rng: np.random.Generator) -> Integers:
-    """The server of every query. Raises CannotPlace where unequal work leaves queries over."""
+    """The server of every query. Raises NonePacked where unequal work leaves queries over."""
     work, count, free = offline.types.work, offline.types.count.tolist(), offline.limits.tolist()
     waiting, least = list(range(offline.types.types)), int(offline.types.work.min(initial=1))
     open_servers = [server for server, room in enumerate(free) if room >= least]

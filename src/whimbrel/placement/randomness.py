@@ -8,11 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+STEP = np.uint64(0x9E3779B97F4A7C15)
+"""From one state to the next."""
+
 
 @njit(cache=True)
 def advanced(state: np.uint64) -> np.uint64:
     """The next state."""
-    return state + np.uint64(0x9E3779B97F4A7C15)
+    return state + STEP
 
 
 @njit(cache=True)

@@ -1,8 +1,8 @@
 """How many readers on each server each source has, in rows no longer than needed, for compiled kernels.
 
-A source with at least as many readers as there are servers has a row with one counter per server. Any other has a row
-with one (server, readers) pair per server that it reaches, found by looking along the row, which is short: the number
-of pairs is at most the number of its readers. All rows together are no longer than the readers of all sources.
+A source with an eighth as many readers as there are servers, or more, has a row with one counter per server. Any other
+has a row with one (server, readers) pair per server that it reaches, found by looking along the row, which is short: the
+number of pairs is at most the number of its readers. All rows together have at most eight entries per reader.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from whimbrel.placement.instance import Integers
+
+_SERVERS_PER_READER = 8
+"""Looking along a row of up to this share of the servers costs about what one look into a wide table does."""
 
 _Numbers = NDArray[np.int32]
 
@@ -29,8 +32,9 @@ class Replicas(NamedTuple):
 
 def no_replicas(readers: Integers, servers: int) -> Replicas:
     """Empty rows for sources that never have more than these numbers of readers at a time."""
-    offsets = np.concatenate(([0], np.cumsum(np.minimum(readers, servers)))).astype(np.int64)
-    used = np.where(readers >= servers, -1, 0).astype(np.int32)
+    counted = readers * _SERVERS_PER_READER >= servers
+    offsets = np.concatenate(([0], np.cumsum(np.where(counted, servers, readers)))).astype(np.int64)
+    used = np.where(counted, -1, 0).astype(np.int32)
     return Replicas(offsets, used, np.zeros(offsets[-1], dtype=np.int32), np.zeros(offsets[-1], dtype=np.int32))
 
 
@@ -50,6 +54,17 @@ def readers_on(s: int, j: int, rows: Replicas) -> int:
     """How many readers of source ``s`` server ``j`` hosts."""
     place = _place_of(s, j, rows)
     return rows.readers[place] if place >= 0 else 0
+
+
+@njit(cache=True)
+def servers_reached(s: int, rows: Replicas) -> int:
+    """How many servers host a reader of source ``s``."""
+    if rows.used[s] >= 0:
+        return rows.used[s]
+    reached = 0
+    for place in range(rows.offsets[s], rows.offsets[s + 1]):
+        reached += rows.readers[place] > 0
+    return reached
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from whimbrel.model.errors import BadInput
 from whimbrel.placement.capacity import offline_limits, require_room
-from whimbrel.placement.errors import CannotPlace
+from whimbrel.placement.errors import NonePacked
 from whimbrel.placement.instance import Integers, PlacementInstance
 from whimbrel.placement.query_types import QueryTypes, merge_types
 
@@ -85,14 +85,14 @@ def _dictionary_ranks(types: QueryTypes) -> Integers:
 
 
 def servers_of_rounds(offline: Offline, rounds: Integers) -> Integers:
-    """The server of every query after rounds of (type, server, queries); CannotPlace where queries are left over."""
+    """The server of every query after rounds of (type, server, queries); NonePacked where queries are left over."""
     types, servers, counts = rounds.reshape(-1, 3).T
     placed = np.bincount(types, weights=counts, minlength=offline.types.types).astype(np.int64)
     left = int((offline.types.count - placed).sum())
     if left:
-        raise CannotPlace(
+        raise NonePacked(
             f"{left} of {offline.instance.queries} queries fit on no server any more: their work is too large for the "
-            "room that is left; raise nu or try --algorithm partitioner"
+            "room that is left; raise nu"
         )
     by_type = np.argsort(types, kind="stable")
     found = np.empty(offline.instance.queries, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Settling: after every arrival at most one live query moves, to where its sources have more readers.
+"""Settling: with every arrival at most one live query moves, to where its sources have more readers.
 
 LeastCost decides with what it has seen so far; most of its excess traffic is early decisions that later arrivals
 prove wrong. Looking only at moves that save traffic at once finds few: a source must have a single reader left on a
@@ -6,23 +6,102 @@ server before its stream there can end. So a move is judged by the weight w(s) *
 s on a server, summed over sources and servers: leaving c readers saves w(s)/c, joining c costs w(s)/(c + 1), and
 the weight falls with every move. Readers of a source gather, and streams to the lone ones end.
 
-Some live queries are drawn at random, and the move that saves most weight is made. Only servers with room under the
-limit take part, so balance is as good as LeastCost's. Moving is the handover of a bin of state: at most one per arrival.
+Room means the mean and a little more (``even``), for arrivals as for moves: LeastCost ends as even as that by itself,
+because equal candidates go to the emptiest server. With so little room the servers that a query would like best are
+often full. So there are two ways to use the one move, and the better one is taken:
+
+* the query goes to the best server with room, and the best of some other queries moves: half of those looked at read a
+  source of the arrival, because there something has changed, and half are drawn from all;
+* the query goes to the best server whether full or not, and the one that leaves it most cheaply moves away.
+
+Moving is the handover of a bin of state.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from whimbrel.placement.bits import lowest
-from whimbrel.placement.choosing import Slack, limit_now
-from whimbrel.placement.hosting import LIVE, SERVERS, Hosts, Network, move
+from whimbrel.placement.choosing import first_with_room, least_full
+from whimbrel.placement.hosting import LIVE, MOVES, Hosts, Network, enter, leave
+from whimbrel.placement.instance import Integers
 from whimbrel.placement.randomness import advanced, below
 from whimbrel.placement.replicas import readers_on
+from whimbrel.placement.rings import Rings, empty_rings, join_ring, leave_ring, next_of_ring
+from whimbrel.placement.room import Room, Slack, fits, room_now
 
 _LEAST_GAIN = 1e-9
 """In rates of 1: below this a gain may be rounding, and moving for it could go on forever."""
+
+
+class Settling(NamedTuple):
+    """How many queries are looked at per arrival, the slack of the instance, and the little that settling takes of it.
+
+    ``guests`` are rings of queries, one per server; ``readers`` rings of entries, one per source, and ``query_of`` says
+    whose entry it is.
+    """
+
+    draws: int
+    own: Slack
+    even: Slack
+    guests: Rings
+    readers: Rings
+    query_of: Integers
+
+
+class _Rooms(NamedTuple):
+    """The limits of the instance and the tighter ones: both are kept."""
+
+    own: Room
+    even: Room
+
+
+def new_settling(network: Network, most_servers: int, draws: int, own: Slack, even: Slack) -> Settling:
+    """Settling before the first arrival. Without draws it takes no memory and must not be used."""
+    queries = len(network.offsets) - 1 if draws else 0
+    entries, sources = (len(network.sources), len(network.rates)) if draws else (0, 0)
+    query_of = np.repeat(np.arange(queries), np.diff(network.offsets)[:queries])
+    return Settling(draws, own, even, empty_rings(queries, most_servers), empty_rings(entries, sources), query_of)
+
+
+@njit(cache=True)
+def settled_in(q: int, j: int, network: Network, hosts: Hosts, settling: Settling) -> None:
+    """Query ``q`` starts on server ``j``."""
+    enter(q, j, network, hosts)
+    join_ring(q, j, settling.guests)
+    for e in range(network.offsets[q], network.offsets[q + 1]):
+        join_ring(e, network.sources[e], settling.readers)
+
+
+@njit(cache=True)
+def settled_out(q: int, network: Network, hosts: Hosts, settling: Settling) -> None:
+    """The live query ``q`` ends."""
+    leave_ring(q, hosts.where[q], settling.guests)
+    for e in range(network.offsets[q], network.offsets[q + 1]):
+        leave_ring(e, network.sources[e], settling.readers)
+    leave(q, network, hosts)
+
+
+@njit(cache=True)
+def _shift(q: int, j: int, network: Network, hosts: Hosts, settling: Settling) -> None:
+    """The live query ``q`` is on server ``j`` instead."""
+    leave_ring(q, hosts.where[q], settling.guests)
+    leave(q, network, hosts)
+    enter(q, j, network, hosts)
+    join_ring(q, j, settling.guests)
+
+
+@njit(cache=True)
+def _rooms(arriving: int, settling: Settling, hosts: Hosts) -> _Rooms:
+    return _Rooms(room_now(arriving, settling.own, hosts), room_now(arriving, settling.even, hosts))
+
+
+@njit(cache=True)
+def _may(j: int, work: int, rooms: _Rooms, hosts: Hosts) -> bool:
+    return fits(j, work, rooms.even, hosts) and fits(j, work, rooms.own, hosts)
 
 
 @njit(cache=True)
@@ -44,8 +123,11 @@ def _cost_of_joining(q: int, j: int, network: Network, hosts: Hosts) -> float:
 
 
 @njit(cache=True)
-def _cheapest_to_join(q: int, limit: int, network: Network, hosts: Hosts) -> tuple[int, float]:
-    """The best other server with room that receives a source of ``q``, and the cost of joining it; -1 without one."""
+def _cheapest(q: int, full_too: bool, rooms: _Rooms, network: Network, hosts: Hosts) -> tuple[int, float]:
+    """The server that ``q`` joins most cheaply, other than its own, and that cost; -1 without one.
+
+    Only those that receive one of its sources are looked at, and only those with room unless ``full_too``.
+    """
     j, best = -1, np.inf
     for word in range(hosts.receives.shape[1]):
         touched = np.uint64(0)
@@ -54,28 +136,86 @@ def _cheapest_to_join(q: int, limit: int, network: Network, hosts: Hosts) -> tup
         while touched != 0:
             i = 64 * word + lowest(touched)
             touched &= touched - np.uint64(1)
-            if hosts.loads[i] >= limit or i == hosts.where[q]:
+            if i == hosts.where[q] or not (full_too or _may(i, network.work[q], rooms, hosts)):
                 continue
             cost = _cost_of_joining(q, i, network, hosts)
-            if cost < best or (cost == best and hosts.loads[i] < hosts.loads[j]):
+            if cost < best or (cost == best and hosts.fullness[i] < hosts.fullness[j]):
                 best, j = cost, i
     return j, best
 
 
 @njit(cache=True)
-def settle_one(draws: int, slack: Slack, network: Network, hosts: Hosts, state: np.uint64) -> np.uint64:
-    """Moves the best of ``draws`` random live queries, if that saves weight; returns the next random state."""
-    limit = limit_now(hosts.totals[LIVE], hosts.totals[SERVERS], slack)
-    query, target, most = -1, -1, _LEAST_GAIN
-    for _ in range(draws):
-        state = advanced(state)
-        q = hosts.live[below(state, hosts.totals[LIVE])]
-        saved = _saved_by_leaving(q, network, hosts)
-        if saved <= most:
+def _best_with_room(q: int, rooms: _Rooms, network: Network, hosts: Hosts) -> int:
+    j, _ = _cheapest(q, False, rooms, network, hosts)
+    if j < 0:
+        j = first_with_room(network.work[q], rooms.even, hosts)
+        if j < 0 or not fits(j, network.work[q], rooms.own, hosts):
+            j = least_full(network.work[q], hosts)
+    return j
+
+
+@njit(cache=True)
+def _best_move(
+    q: int, rooms: _Rooms, network: Network, hosts: Hosts, settling: Settling, state: np.uint64
+) -> tuple[int, int, float, np.uint64]:
+    """The query whose move saves most of those looked at after ``q`` arrived, where to, and how much: -1 without one."""
+    mover, target, most = -1, -1, _LEAST_GAIN
+    degree = network.offsets[q + 1] - network.offsets[q]
+    for draw in range(settling.draws):
+        if draw & 1:
+            source = network.sources[network.offsets[q] + (draw >> 1) % degree]
+            v = settling.query_of[next_of_ring(source, settling.readers)]
+        else:
+            state = advanced(state)
+            v = hosts.live[below(state, hosts.totals[LIVE])]
+        saved = _saved_by_leaving(v, network, hosts)
+        if saved <= most or v == q:
             continue
-        j, cost = _cheapest_to_join(q, limit, network, hosts)
+        j, cost = _cheapest(v, False, rooms, network, hosts)
         if j >= 0 and saved - cost > most:
-            query, target, most = q, j, saved - cost
-    if query >= 0:
-        move(query, target, network, hosts)
+            mover, target, most = v, j, saved - cost
+    return mover, target, most, state
+
+
+@njit(cache=True)
+def _best_leaver(q: int, rooms: _Rooms, network: Network, hosts: Hosts, settling: Settling) -> tuple[int, int, float]:
+    """The guest of the server of ``q`` that leaves it most cheaply, where to, and what that saves: -1 without one."""
+    leaver, target, most = -1, -1, -np.inf
+    for _ in range(settling.draws):
+        v = next_of_ring(hosts.where[q], settling.guests)
+        if v == q:
+            continue
+        saved = _saved_by_leaving(v, network, hosts)
+        j, cost = _cheapest(v, False, rooms, network, hosts)
+        if j >= 0 and saved - cost > most:
+            leaver, target, most = v, j, saved - cost
+    return leaver, target, most
+
+
+@njit(cache=True)
+def arrive(q: int, network: Network, hosts: Hosts, settling: Settling) -> None:
+    """Query ``q`` starts where it fits best, and nothing moves."""
+    rooms = _rooms(network.work[q], settling, hosts)
+    settled_in(q, _best_with_room(q, rooms, network, hosts), network, hosts, settling)
+
+
+@njit(cache=True)
+def arrive_and_settle(q: int, network: Network, hosts: Hosts, settling: Settling, state: np.uint64) -> np.uint64:
+    """Query ``q`` starts, and at most one other moves; returns the next random state."""
+    rooms = _rooms(network.work[q], settling, hosts)
+    home = _best_with_room(q, rooms, network, hosts)
+    wished, wish = _cheapest(q, True, rooms, network, hosts)
+    settled_in(q, home, network, hosts, settling)
+    mover, target, most, state = _best_move(q, rooms, network, hosts, settling, state)
+    gain = _saved_by_leaving(q, network, hosts) - wish if wished >= 0 and wished != home else 0.0
+    if gain > most:
+        _shift(q, wished, network, hosts, settling)
+        leaver, door, saved = _best_leaver(q, rooms, network, hosts, settling)
+        if leaver >= 0 and gain + saved > most:
+            mover, target = leaver, door
+        else:
+            _shift(q, home, network, hosts, settling)
+    if mover >= 0:
+        _shift(mover, target, network, hosts, settling)
+        hosts.totals[MOVES] += 1
     return state

@@ -9,6 +9,7 @@ counted as restored too, because their state comes from its durable copy and not
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -16,25 +17,38 @@ from numba import njit
 from numpy.typing import NDArray
 
 from whimbrel.model.errors import BadInput
-from whimbrel.placement.choosing import LEAST_COST, LEAST_SOURCE, RANDOM, Slack, choose
+from whimbrel.placement.choosing import GREEDY, RANDOM, choose
 from whimbrel.placement.churn import DEPART, SERVER_FAILS, SERVER_GOES, SERVER_JOINS, Events
-from whimbrel.placement.hosting import LIVE, MOVES, SERVERS, Hosts, Network, empty_hosts, enter, leave
+from whimbrel.placement.hosting import (
+    CAPACITY,
+    LIVE,
+    MOVES,
+    SERVERS,
+    WORK,
+    Hosts,
+    Network,
+    empty_hosts,
+    enter,
+    leave,
+    network_of,
+    set_up,
+    types_as_sources,
+)
 from whimbrel.placement.instance import Floats, Integers, PlacementInstance
-from whimbrel.placement.query_types import merge_types
-from whimbrel.placement.randomness import advanced, first_state
-from whimbrel.placement.settling import settle_one
+from whimbrel.placement.randomness import first_state
+from whimbrel.placement.room import Slack, slack_of
+from whimbrel.placement.settling import Settling, arrive, arrive_and_settle, new_settling, settled_out
 
 RULES = ("least-cost", "least-source", "least-qt", "on-rand", "settling")
 """The online rules that the simulator knows; ``settling`` is least-cost with one re-placement per arrival."""
 
-_WEIGHS = {"least-cost": LEAST_COST, "least-source": LEAST_SOURCE, "least-qt": LEAST_SOURCE, "on-rand": RANDOM}
+EVEN_SLACK = Fraction(1)
+"""Settling lets no server carry more than the mean and so many of the heaviest queries."""
 
 SETTLE_DRAWS = 24
 """Queries that settling looks at per arrival; more finds better moves, at a cost in proportion."""
 
-_EXACT_IN_64_BITS = 2**62
-
-COLUMNS = ("step", "live", "servers", "traffic", "used_rate", "max_load", "settled", "forced", "restored")
+COLUMNS = ("step", "live", "servers", "traffic", "used_rate", "max_load", "settled", "forced", "restored", "imbalance")
 
 
 class _View(NamedTuple):
@@ -45,12 +59,13 @@ class _View(NamedTuple):
 
 
 class _Policy(NamedTuple):
-    """The rule, how many queries settling draws, whether the rule judges by its own view, and the slack."""
+    """The rule, whether it judges by its own view, the slack, and settling, which is a rule by itself."""
 
     rule: int
-    settle_draws: int
     apart: bool
     slack: Slack
+    settles: bool
+    settling: Settling
 
 
 class _Log(NamedTuple):
@@ -82,9 +97,8 @@ class Course:
         return np.divide(self.column("traffic"), used, out=np.ones_like(used), where=used > 0)
 
     def imbalances(self) -> Floats:
-        """The fullest server's load per mean load, at every sample; 1 where nothing is live."""
-        mean = self.column("live") / self.column("servers")
-        return np.divide(self.column("max_load"), mean, out=np.ones_like(mean), where=mean > 0)
+        """The fullest server's work per mean work, both per capacity, at every sample; 1 where nothing is live."""
+        return self.column("imbalance")
 
 
 def simulate(
@@ -95,46 +109,30 @@ def simulate(
     samples: int = 100,
     settle_draws: int = SETTLE_DRAWS,
 ) -> Course:
-    """The course of a rule over the events. Queries of equal work and servers of equal capacity only (BadInput)."""
+    """The course of a rule over the events. Raises BadInput for an unknown rule or too few queries."""
     if rule not in RULES:
         raise BadInput(f"there is no online rule '{rule}': use one of {', '.join(RULES)}")
-    if not instance.is_uniform:
-        raise BadInput("the simulator needs queries of work 1 and servers of equal capacity: use place for others")
     if instance.queries < events.arrivals:
         raise BadInput(f"{events.arrivals} queries arrive and the instance has {instance.queries}: generate more")
-    slack = _slack_of(instance, events)
-    network = Network(instance.offsets, instance.sources, instance.rates)
     most = instance.servers + events.joins
-    real = _View(network, empty_hosts(network, instance.servers, most))
+    capacity = int(np.resize(instance.capacities, most).sum())
+    bounds = (instance.total_work, capacity, int(instance.capacities.max()))
+    slack = slack_of(instance.nu, instance.alpha, *bounds)
+    even = slack_of(Fraction(0), EVEN_SLACK * int(instance.work.max(initial=1)), *bounds)
+    network = network_of(instance)
+    real = _View(network, empty_hosts(network, instance.capacities, most, rule == "least-source"))
     judged = real
     if rule == "least-qt":
-        types = _types_as_sources(instance)
-        judged = _View(types, empty_hosts(types, instance.servers, most))
-    draws = settle_draws if rule == "settling" else 0
-    policy = _Policy(_WEIGHS.get(rule, LEAST_COST), draws, rule == "least-qt", slack)
+        types = types_as_sources(instance)
+        judged = _View(types, empty_hosts(types, instance.capacities, most, weigh_traffic=True))
+    settles = rule == "settling"
+    settling = new_settling(network, most, settle_draws if settles else 0, slack, even)
+    policy = _Policy(RANDOM if rule == "on-rand" else GREEDY, rule == "least-qt", slack, settles, settling)
     every = max(1, -(-events.steps // samples))
     log = _Log(events.step, events.kind, events.subject, events.steps)
     series = _run(log, real, judged, policy, every, first_state(rng))
     settled, forced, restored = (int(series[-1, COLUMNS.index(name)]) for name in ("settled", "forced", "restored"))
     return Course(series, real.hosts.where.astype(np.int64), settled, forced, restored)
-
-
-def _slack_of(instance: PlacementInstance, events: Events) -> Slack:
-    """Both slacks in whole numbers; BadInput where limits would leave the 64 bits that kernels count in."""
-    nu, alpha, most = instance.nu, instance.alpha, instance.servers + events.joins
-    largest = max(
-        events.arrivals * (nu.numerator + nu.denominator),
-        events.arrivals * alpha.denominator + alpha.numerator * most,
-        most * max(nu.denominator, alpha.denominator),
-    )
-    if largest >= _EXACT_IN_64_BITS:
-        raise BadInput(f"nu = {float(nu)} and alpha = {float(alpha)} are too large or too fine for the simulator")
-    return Slack(nu.numerator, nu.denominator, alpha.numerator, alpha.denominator)
-
-
-def _types_as_sources(instance: PlacementInstance) -> Network:
-    types = merge_types(instance)
-    return Network(np.arange(instance.queries + 1), types.type_of, np.ones(types.types))
 
 
 @njit(cache=True)
@@ -152,39 +150,46 @@ def _server_that_goes(draw: int, hosts: Hosts) -> int:
 
 
 @njit(cache=True)
-def _arrive(q: int, real: _View, judged: _View, policy: _Policy, state: np.uint64) -> None:
-    j = choose(q, policy.rule, policy.slack, judged.network, judged.hosts, state)
+def _arrive(q: int, again: bool, real: _View, judged: _View, policy: _Policy, state: np.uint64) -> np.uint64:
+    """The query starts; one that is placed ``again`` because its server went lets no other move."""
+    if policy.settles and again:
+        arrive(q, real.network, real.hosts, policy.settling)
+        return state
+    if policy.settles:
+        return arrive_and_settle(q, real.network, real.hosts, policy.settling, state)
+    j, state = choose(q, policy.rule, policy.slack, judged.network, judged.hosts, state)
     enter(q, j, real.network, real.hosts)
     if policy.apart:
         enter(q, j, judged.network, judged.hosts)
+    return state
 
 
 @njit(cache=True)
 def _depart(q: int, real: _View, judged: _View, policy: _Policy) -> None:
-    leave(q, real.network, real.hosts)
+    if policy.settles:
+        settled_out(q, real.network, real.hosts, policy.settling)
+    else:
+        leave(q, real.network, real.hosts)
     if policy.apart:
         leave(q, judged.network, judged.hosts)
 
 
 @njit(cache=True)
 def _set_up(j: int, up: bool, real: _View, judged: _View, policy: _Policy) -> None:
-    real.hosts.up[j] = up
-    real.hosts.totals[SERVERS] += 1 if up else -1
+    set_up(j, up, real.hosts)
     if policy.apart:
-        judged.hosts.up[j] = up
-        judged.hosts.totals[SERVERS] += 1 if up else -1
+        set_up(j, up, judged.hosts)
 
 
 @njit(cache=True)
 def _go(gone: int, real: _View, judged: _View, policy: _Policy, state: np.uint64) -> tuple[int, np.uint64]:
     """A server goes and its queries are placed again: (how many, the next random state)."""
-    _set_up(gone, False, real, judged, policy)
     homeless = np.flatnonzero(real.hosts.where == gone)
     for q in homeless:
         _depart(q, real, judged, policy)
+    _set_up(gone, False, real, judged, policy)
     for q in homeless:
-        state = advanced(state)
-        _arrive(q, real, judged, policy, state)
+        state = _arrive(q, True, real, judged, policy, state)
     return len(homeless), state
 
 
@@ -205,17 +210,18 @@ def _sample(row: Floats, step: int, forced: int, restored: int, real: _View) -> 
     row[0], row[1], row[2] = step, hosts.totals[LIVE], hosts.totals[SERVERS]
     row[3], row[4], row[5] = hosts.traffic.sum(), used, hosts.loads.max()
     row[6], row[7], row[8] = hosts.totals[MOVES], forced, restored
+    mean = hosts.totals[WORK] / hosts.totals[CAPACITY]
+    row[9] = hosts.fullness.max() / mean if mean > 0 else 1.0
 
 
 @njit(cache=True)
 def _run(log: _Log, real: _View, judged: _View, policy: _Policy, every: int, state: np.uint64) -> Floats:
-    series = np.zeros((log.steps // every + 2, 9))
+    series = np.zeros((log.steps // every + 2, 10))
     taken, forced, restored = 0, 0, 0
     for e in range(len(log.step)):
         while log.step[e] >= (taken + 1) * every:
             _sample(series[taken], (taken + 1) * every, forced, restored, real)
             taken += 1
-        state = advanced(state)
         if log.kind[e] == DEPART:
             _depart(log.subject[e], real, judged, policy)
         elif log.kind[e] == SERVER_JOINS:
@@ -227,8 +233,6 @@ def _run(log: _Log, real: _View, judged: _View, policy: _Policy, every: int, sta
                 forced += placed
                 restored += placed if log.kind[e] == SERVER_FAILS else 0
         else:
-            _arrive(log.subject[e], real, judged, policy, state)
-            if policy.settle_draws:
-                state = settle_one(policy.settle_draws, policy.slack, real.network, real.hosts, state)
+            state = _arrive(log.subject[e], False, real, judged, policy, state)
     _sample(series[taken], log.steps, forced, restored, real)
     return series[: taken + 1]
