@@ -130,9 +130,14 @@ class JobOperators:
         name: str = "binary",
         output_mode: str = "append",
     ) -> DataFrame:
-        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one."""
-        from whimbrel.runtime.building import build_per_bin
+        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one.
 
+        Keys of two types are cast to the one in which Spark compares them.
+        """
+        from whimbrel.runtime.building import build_per_bin
+        from whimbrel.runtime.building_keys import with_common_keys
+
+        left, right = with_common_keys(left, right, (left_key, right_key))
         times = [left_time, right_time]
         operator = build_per_bin(
             name,
@@ -226,16 +231,18 @@ class JobOperators:
         watermark: str | tuple[str, str] | None = None,
         name: str = "join",
     ) -> DataFrame:
-        """Two streams on equal keys: inner, left, right or full.
+        """Two streams on equal keys: inner, left, right or full. Keys of two types are compared as Spark compares them.
 
         ``within`` bounds the time of partners: "10 seconds" either way, or (right earlier by at most, right later by at
         most). With it, and a ``watermark`` (one delay, or one per side), rows that can find no partner any more are
         forgotten, and outer joins are possible. Without it an inner join remembers both streams for good.
         """
         from whimbrel.runtime.building_joins import build_join
+        from whimbrel.runtime.building_keys import with_common_keys
 
         delays = (watermark, watermark) if watermark is None or isinstance(watermark, str) else watermark
         keys = (on, on if right_on is None else right_on)
+        left, right = with_common_keys(left, right, keys)
         operator = build_join(name, left, right, keys, how, (left_time, right_time), delays, within)
         return self.install(operator, left, right)
 
@@ -256,8 +263,10 @@ class JobOperators:
         ``stream.join(table, on)`` needs no state.
         """
         from whimbrel.runtime.building_joins import build_enrichment
+        from whimbrel.runtime.building_keys import with_common_keys
 
         keys = (on, on if table_on is None else table_on)
+        stream, table = with_common_keys(stream, table, keys)
         operator = build_enrichment(name, stream, table, keys, how)
         return self.install(operator, stream, table, initial=begins_with("values", initial))
 
