@@ -6,6 +6,7 @@ Nothing is started and nothing is written: a wrong argument is found before the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -64,6 +65,11 @@ def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
     for column, aggregate in aggregates.items():
         if not isinstance(aggregate, Aggregate):
             raise BadInput(f"{column} is {aggregate!r}: it must be an aggregate such as whimbrel.count()")
+
+
+def summing(aggregates: Mapping[str, Aggregate], ansi: bool) -> dict[str, Aggregate]:
+    """The aggregates as the session sums: without ANSI mode integers wrap around, as Spark's do."""
+    return {n: replace(a, wraps=not ansi) if isinstance(a, Aggregate) else a for n, a in aggregates.items()}
 
 
 def expiry_of(ttl: str | None) -> Expiry:
