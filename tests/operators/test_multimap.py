@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whimbrel.runtime.operators.multimap import Multimap, multimap_specs
@@ -35,6 +35,7 @@ def found(rows, key):
 STEP = st.tuples(st.lists(st.integers(0, 3), max_size=5), st.integers(0, 7))
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.lists(STEP, max_size=8))
 def test_the_rows_of_a_key_are_those_added_and_not_removed_in_their_order(steps):
     rows, held, number = opened(), defaultdict(list), 0

@@ -63,10 +63,10 @@ def sum_by_group(
     return out
 
 
-def add_exactly(left: Ints, right: Ints, both: Mask) -> Ints:
-    """The sums of two arrays; OverflowError where one that counts exceeds 64 bits."""
-    total = left + right
-    if bool(np.any((((left ^ total) & (right ^ total)) < 0) & both)):
+def add_exactly(left: Ints | Floats, right: Ints | Floats, both: Mask) -> Ints | Floats:
+    """The sums of two arrays; OverflowError where one of integers, and that counts, exceeds 64 bits."""
+    total: Any = left + right
+    if not _is_float(total) and bool(np.any((((total ^ left) & (total ^ right)) < 0) & both)):
         raise OverflowError("a sum of integers exceeds 64 bits")
     return total
 

@@ -106,7 +106,7 @@ class Cell:
         """The state after an epoch, from the state before and the epoch's own number."""
         both = old_valid & new_valid
         if self.combine == "sum":
-            combined = old + new if self.is_float or self.wraps else add_exactly(old, new, both)
+            combined = old + new if self.wraps else add_exactly(old, new, both)
         elif self.is_float:
             combined = _float_extreme(old, new, self.combine)
         else:
