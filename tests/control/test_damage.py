@@ -25,7 +25,7 @@ def job(tmp_path: Path) -> Path:
     folder = tmp_path / "job"
     store = LocalStore(folder)
     fix_settings(store, JobSettings("job", bins=32, max_slots=4, slots=2), str(folder))
-    fix_operator(store, OPERATOR, {"kind": "none", "schemas": []}, str(folder), lambda was, now: "")
+    fix_operator(store, OPERATOR, {"kind": "none", "schemas": []}, str(folder), lambda was, now: "", -1)
     chain = SealChain(32, 2, store)
     chain.post(Assignment.even(32, 2), Pacing.of("fluid").as_dict())
     chain.post(Assignment.even(32, 3), Pacing.of("batched", size=2).as_dict())

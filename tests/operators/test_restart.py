@@ -61,6 +61,42 @@ def test_a_fold_and_its_initial_rows_gain_a_column_at_a_restart(spark, tmp_path)
     assert state == {("a", 51, 105), ("b", 50, 3), ("c", 50, 4), ("z", 51, 8)}
 
 
+def more(folder, number, pairs):
+    """One more file of the stream in ``folder``."""
+    Input(folder / f"more-{number}", [rows(pairs)]).folder.joinpath("00000.parquet").rename(
+        folder / "rows" / f"{number:05d}.parquet"
+    )
+
+
+def test_what_was_put_in_by_mistake_may_be_taken_out_until_it_has_run(spark, tmp_path):
+    given = Input(tmp_path / "rows", [rows([("a", 1), ("b", 2)])])
+    n, total, least = {"n": wb.count()}, {"total": wb.sum_of("v")}, {"least": wb.min_of("v")}
+
+    def built(ttl=None, **aggregates):
+        job = opened(spark, tmp_path)
+        return job, job.aggregate(given.read(spark), "k", ttl=ttl, **aggregates)
+
+    built(**n, **total)
+    built(ttl="1 hour", **least)
+    assert finished(*built(**n), 4) == {"a": (1,), "b": (1,)}
+    more(tmp_path, 7, [("a", 5)])
+    built(**n, **total)
+    built(**n, **least)
+    job, result = built(**n)
+    assert set(job.board.operators()["aggregate"]["cells"]) == {"n int64 sum"}
+    assert finished(job, result, 3) == {"a": (2,)}
+    more(tmp_path, 8, [("a", 7)])
+    built(**n, **least)
+    assert finished(*built(**n, **total), 4) == {"a": (3, 7)}
+    with pytest.raises(JobMismatch, match="keeps 'total int64 sum' among its cells"):
+        built(**n)
+    with pytest.raises(JobMismatch, match="time mode None and now asks for ProcessingTime.*a new job can begin with"):
+        built(ttl="1 hour", **n, **total)
+    job, _ = built(**n, **total)
+    assert {tuple(row) for row in job.state("aggregate").collect()} == {("a", 3, 7), ("b", 1, None)}
+    job.close()
+
+
 class Remembering(StatefulProcessor):
     """A sum that begins with what is given."""
 

@@ -231,8 +231,6 @@ def test_what_is_fixed_cannot_change_on_a_restart(spark, tmp_path):
         open_job(spark, tmp_path, bins=32)
     with pytest.raises(JobMismatch, match="max_slots=4"):
         open_job(spark, tmp_path, max_slots=8)
-    with pytest.raises(JobMismatch, match="operator 'aggregate'"):
-        job.aggregate(KeyStream(10, 10, kind="string").read(spark), "key", n=wb.count())
 
 
 def test_two_operators_of_one_name_are_refused(spark, tmp_path):

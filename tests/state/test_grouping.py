@@ -1,13 +1,22 @@
 """Grouping and the sums over groups, against plain Python."""
 
 import math
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.state.grouping import count_by_group, group_rows, max_by_group, min_by_group, sum_by_group
+from whimbrel.state.grouping import (
+    add_exactly,
+    count_by_group,
+    group_rows,
+    max_by_group,
+    min_by_group,
+    sum_by_group,
+)
 from whimbrel.state.hashing import KeyHashes, hash_keys
 
 ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(-(1 << 62), 1 << 62), st.booleans()), max_size=60)
@@ -40,6 +49,33 @@ def test_sums_over_groups_are_those_of_plain_python(rows):
     for number, members in enumerate(groups):
         if members:
             assert (least[number], most[number]) == (min(members), max(members))
+
+
+@given(ROWS, ROWS)
+def test_exact_sums_are_right_or_refused(rows, more):
+    group = np.zeros(len(rows), np.int64)
+    values, valid = np.array([v for _, v, _ in rows], np.int64), np.array([ok for *_, ok in rows], np.bool_)
+    partial = list(accumulate(v for _, v, ok in rows if ok))
+    if all(fits(part) for part in partial):
+        assert sum_by_group(values, group, 1, valid, exact=True).tolist() == [partial[-1] if partial else 0]
+    else:
+        with pytest.raises(OverflowError, match="exceeds 64 bits"):
+            sum_by_group(values, group, 1, valid, exact=True)
+    left, right = (
+        np.array([4 * v if abs(v) < 1 << 61 else v for _, v, _ in part[:3]], np.int64) for part in (rows, more)
+    )
+    left, right = left[: right.size], right[: left.size]
+    sums = [a + b for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+    if all(map(fits, sums)):
+        assert add_exactly(left, right, np.ones(left.size, np.bool_)).tolist() == sums
+    else:
+        with pytest.raises(OverflowError):
+            add_exactly(left, right, np.ones(left.size, np.bool_))
+    assert add_exactly(left, right, np.zeros(left.size, np.bool_)).size == left.size
+
+
+def fits(number):
+    return -(1 << 63) <= number < 1 << 63
 
 
 def test_not_a_number_is_greater_than_every_number():

@@ -19,6 +19,12 @@ NAME = "control/job"
 GROWN = "control/grown"
 EARLIER = "earlier"
 """The field of a grown operator's description that holds the tables it had before, oldest first."""
+SINCE = "since"
+"""The field that holds the newest epoch that was committed when a grown operator's description was written."""
+NUMBER, FOLLOWS = "number", "follows"
+"""The number of a description among those of its operator, and the numbers of those whose state it can take over."""
+HISTORY = (EARLIER, SINCE, NUMBER, FOLLOWS)
+"""What a description says of its past; the other fields say what the operator is."""
 BINS_MAX = 1 << 16
 
 
@@ -73,36 +79,51 @@ def fix_operator(
     description: dict[str, Any],
     directory: str,
     why_not: Callable[[dict[str, Any], dict[str, Any]], str],
+    committed: int,
 ) -> dict[str, Any]:
     """Write an operator's description, or compare with the one that its state rests on; returns what holds from now on.
 
     An operator may grow: ``why_not(was, now)`` says in words why it may not, and a grown one is written beside the
-    older, whose tables it names under ``earlier``. Raises JobMismatch.
+    older, whose tables it names under ``earlier``. State rests on a description once an epoch was committed under it;
+    until then (``committed`` is the newest such epoch, or -1) it binds nobody. Raises JobMismatch.
     """
     wanted = json.loads(json.dumps(description))
-    store.put_if_absent(
-        f"control/operators/{name}", seal_frame("operator", json.dumps(wanted, sort_keys=True).encode())
-    )
-    fixed, number = _newest(store, name, directory)
-    if {**fixed, EARLIER: None} == {**wanted, EARLIER: None}:
-        return fixed
-    problem = why_not(fixed, wanted)
+    store.put_if_absent(f"control/operators/{name}", _sealed(wanted))
+    known = _described(store, name, directory)
+    if _what(known[-1]) == _what(wanted):
+        return known[-1]
+    in_use = [was for was in known if was.get(SINCE, -1) < committed]
+    problem = why_not(in_use[-1], wanted) if in_use else ""
     if problem:
         raise JobMismatch(
-            f"operator {name!r} of {directory} {problem}; restore it as it was, or give the operator another name"
+            f"operator {name!r} of {directory} {problem}; restore it as it was, or choose another directory for a new job"
         )
-    grown = wanted | {EARLIER: [*fixed.get(EARLIER, []), fixed["schemas"]]}
-    frame = seal_frame("operator", json.dumps(grown, sort_keys=True).encode())
-    store.put_if_absent(f"{GROWN}/{name}/{number + 1:06d}", frame)
-    return _newest(store, name, directory)[0]
+    past = {
+        EARLIER: [was["schemas"] for was in in_use],
+        SINCE: committed,
+        FOLLOWS: [was[NUMBER] for was in in_use],
+    }
+    store.put_if_absent(f"{GROWN}/{name}/{len(known):06d}", _sealed(wanted | past))
+    return _described(store, name, directory)[-1]
 
 
 def operators(store: Store) -> dict[str, dict[str, Any]]:
     """The newest descriptions of all operators of the job, by name."""
-    return {name: _newest(store, name, "the job")[0] for name in store.names("control/operators")}
+    return {name: _described(store, name, "the job")[-1] for name in store.names("control/operators")}
 
 
-def _newest(store: Store, name: str, directory: str) -> tuple[dict[str, Any], int]:
-    grown = store.names(f"{GROWN}/{name}")
-    path = f"{GROWN}/{name}/{grown[-1]}" if grown else f"control/operators/{name}"
-    return json.loads(open_frame("operator", store.get(path) or b"", f"{directory}/{path}")), len(grown)
+def _described(store: Store, name: str, directory: str) -> list[dict[str, Any]]:
+    """Every description that an operator has had, oldest first."""
+    paths = [f"control/operators/{name}", *(f"{GROWN}/{name}/{number}" for number in store.names(f"{GROWN}/{name}"))]
+    return [
+        json.loads(open_frame("operator", store.get(path) or b"", f"{directory}/{path}")) | {NUMBER: number}
+        for number, path in enumerate(paths)
+    ]
+
+
+def _what(description: dict[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in description.items() if field not in HISTORY}
+
+
+def _sealed(description: dict[str, Any]) -> bytes:
+    return seal_frame("operator", json.dumps(description, sort_keys=True).encode())

@@ -6,6 +6,7 @@ Nothing is started and nothing is written: a wrong argument is found before the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -66,6 +67,11 @@ def check_aggregates(aggregates: Mapping[str, Aggregate]) -> None:
             raise BadInput(f"{column} is {aggregate!r}: it must be an aggregate such as whimbrel.count()")
 
 
+def summing(aggregates: Mapping[str, Aggregate], ansi: bool) -> dict[str, Aggregate]:
+    """The aggregates as the session sums: without ANSI mode integers wrap around, as Spark's do."""
+    return {n: replace(a, wraps=not ansi) if isinstance(a, Aggregate) else a for n, a in aggregates.items()}
+
+
 def expiry_of(ttl: str | None) -> Expiry:
     """The TTL that the user wrote, at least a millisecond."""
     ttl_ms = None if ttl is None else milliseconds(ttl)
@@ -123,7 +129,7 @@ def build_per_bin(
     watermark: str | None,
     defaults: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> PerBin:
-    """``unary`` (one stream) or ``binary`` (two) over Arrow batches."""
+    """``unary`` (one stream) or ``binary`` (two, on keys of equal types) over Arrow batches."""
     if not callable(step):
         raise BadInput(f"step is {step!r}: it must be a function of one BinsContext")
     if watermark is not None:
@@ -134,14 +140,14 @@ def build_per_bin(
         Side(tuple(key_columns(stream, key)), tuple(stream.columns), _time_column(stream, time))
         for stream, key, time in zip(streams, keys, times, strict=True)
     ]
-    if len({len(side.keys) for side in sides}) > 1:
-        raise BadInput("both inputs need the same number of key columns, in the same order")
+    routing = pa.schema([arrow_of(streams[0].schema).field(key) for key in sides[0].keys])
     declared = {
         n: (_arrow(k, f"key of table {n!r}"), _arrow(v, f"values of table {n!r}")) for n, (k, v) in tables.items()
     }
     for table, (key_schema, _) in declared.items():
         if len(key_schema) < len(sides[0].keys):
             raise BadInput(f"the key of table {table!r} must begin with the routing key ({', '.join(sides[0].keys)})")
+        _check_routing(key_schema, tuple(key_schema.names[: len(routing)]), routing, f"the key of table {table!r}")
     for table, given in (defaults or {}).items():
         if table not in declared:
             raise BadInput(f"defaults names a table {table!r}: this operator has {', '.join(declared) or 'none'}")
@@ -151,7 +157,25 @@ def build_per_bin(
         raise BadInput(
             f"schedules must contain the key columns ({', '.join(sides[0].keys)}): a record belongs to its key's bin"
         )
+    if records is not None:
+        _check_routing(records, sides[0].keys, routing, "schedules")
     return PerBin(name, sides, step, _arrow(schema, "schema"), declared, records, watermark, defaults)
+
+
+def _check_routing(declared: pa.Schema, names: tuple[str, ...], keys: pa.Schema, what: str) -> None:
+    """BadInput where a declared key column has a type that hashes unlike the stream's: its rows would miss their bin."""
+    for name, key in zip(names, keys, strict=True):
+        kind = declared.field(name).type
+        if not _hash_alike(kind, key.type):
+            raise BadInput(
+                f"{what} declares {name!r} as {kind}, and the key column {key.name!r} of the stream is {key.type}: "
+                "declare it with the type of the key, or cast the key"
+            )
+
+
+def _hash_alike(one: pa.DataType, other: pa.DataType) -> bool:
+    integers = pa.types.is_integer(one) and pa.types.is_integer(other)
+    return bool(one == other or integers or (pa.types.is_floating(one) and pa.types.is_floating(other)))
 
 
 def _time_column(stream: DataFrame, time: str | None) -> str | None:

@@ -44,16 +44,19 @@ def build_join(
     delays: tuple[str | None, str | None],
     within: str | tuple[str, str] | None,
 ) -> StreamJoin:
-    """Two streams on equal keys, with or without a bound in time."""
+    """Two streams on equal keys of equal types, with or without a bound in time."""
     if how not in OUTER:
         raise BadInput(f"how is {how!r}: use one of {', '.join(OUTER)}")
     if within is None and how != "inner":
         raise BadInput(
             f"a {how} join must know when no partner can come any more: give within, left_time, right_time and watermark"
         )
+    if within is None and any(given is not None for given in (*times, *delays)):
+        raise BadInput(
+            "left_time, right_time and watermark bound a join only together with within: give within='10 seconds', or "
+            "leave them out to remember both streams for good"
+        )
     left_keys, right_keys = key_columns(left, keys[0]), key_columns(right, keys[1])
-    if len(left_keys) != len(right_keys):
-        raise BadInput("both inputs need the same number of key columns, in the same order")
     if within is not None:
         for stream, time, delay, column in zip((left, right), times, delays, (left_keys, right_keys), strict=True):
             _check_bounded(stream, time, delay, column)
@@ -66,13 +69,11 @@ def build_join(
 
 
 def build_enrichment(name: str, stream: DataFrame, table: DataFrame, keys: tuple[Keys, Keys], how: str) -> Enrichment:
-    """A stream against a table that a stream keeps up to date."""
+    """A stream against a table that a stream keeps up to date, on keys of equal types."""
     if how not in ("left", "inner"):
         raise BadInput(f"how is {how!r}: use 'left' or 'inner'")
     stream_keys, table_keys = key_columns(stream, keys[0]), key_columns(table, keys[1])
     _check_names(stream, table, stream_keys, table_keys)
-    if len(stream_keys) != len(table_keys):
-        raise BadInput("both inputs need the same number of key columns, in the same order")
     return Enrichment(name, arrow_of(stream.schema), arrow_of(table.schema), stream_keys, table_keys, how)
 
 

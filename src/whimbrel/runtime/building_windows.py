@@ -15,6 +15,8 @@ from whimbrel.runtime.operators.sessions import SessionAggregate
 from whimbrel.runtime.operators.windows import END, START, WindowedAggregate, WindowShape
 from whimbrel.runtime.schemas import arrow_of
 
+ALL = "_all"
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -61,12 +63,23 @@ def build_sessions(
     return SessionAggregate(name, keys, time, micros(gap, "gap"), aggregates, schema, watermark)
 
 
+def keyed(stream: DataFrame, key: Keys | None) -> tuple[DataFrame, Keys]:
+    """The stream and its key; where there is none, with one key for all rows, which no result shows."""
+    from pyspark.sql import functions as fn
+
+    if key is not None and (isinstance(key, str) or key):
+        return stream, key
+    if ALL in stream.columns:
+        raise BadInput(f"the stream has a column {ALL!r}, which windows without a key need: rename it")
+    return stream.withColumn(ALL, fn.lit(True)), ALL
+
+
 def with_window_column(result: DataFrame) -> DataFrame:
-    """The result with ``window`` as Spark gives it, a struct of start and end, in the place of two columns."""
+    """The result as Spark gives it: a struct of start and end in the place of two columns, and no key for all rows."""
     from pyspark.sql import functions as fn
 
     window = fn.struct(fn.col(START).alias("start"), fn.col(END).alias("end")).alias("window")
-    return result.select(window, *(fn.col(f"`{name}`") for name in result.columns if name not in (START, END)))
+    return result.select(window, *(fn.col(f"`{name}`") for name in result.columns if name not in (START, END, ALL)))
 
 
 def check_event_time(stream: DataFrame, time: str) -> None:

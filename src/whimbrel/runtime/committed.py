@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whimbrel.control.board import Board
 from whimbrel.control.seal import Seal
-from whimbrel.control.stores import open_store
+from whimbrel.control.stores import Store, open_store
 from whimbrel.model.errors import BadInput, Damaged
 
 
@@ -29,7 +29,23 @@ def seal_as_of(board: Board, epoch: int) -> Seal:
 
 def committed_epoch(checkpoint: str) -> int:
     """The newest epoch in Spark's commit log; BadInput where there is none."""
-    epochs = [int(name) for name in open_store(checkpoint).names("commits") if name.isdigit()]
-    if not epochs:
+    epoch = _newest(open_store(checkpoint), "commits")
+    if epoch < 0:
         raise BadInput(f"{checkpoint} has no committed epoch yet: start its query and let one epoch end")
-    return max(epochs)
+    return epoch
+
+
+def newest_with_state(board: Board, checkpoint: str) -> int:
+    """The newest epoch that may have left state behind, -1 where none has.
+
+    A query whose checkpoint lies elsewhere is judged by its seals: an epoch that was begun counts.
+    """
+    store = open_store(checkpoint)
+    if store.names("offsets"):
+        return _newest(store, "commits")
+    seal = board.newest()
+    return -1 if seal is None else seal.epoch
+
+
+def _newest(store: Store, folder: str) -> int:
+    return max((int(name) for name in store.names(folder) if name.isdigit()), default=-1)

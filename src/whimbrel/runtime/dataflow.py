@@ -32,12 +32,7 @@ def install(
         stream.select(*(fn.col(f"`{column}`") for column in side.columns))
         for stream, side in zip(inputs, operator.sides, strict=True)
     ]
-    if operator.apart or all(side.delay is not None for side in operator.sides):
-        routed = _routed_apart(spark, place, operator, narrowed)
-    else:
-        joined = narrowed[0] if len(narrowed) == 1 else _union_of_sides(narrowed)
-        beating = joined.union(_heartbeat(spark, place, operator, joined.schema))
-        routed = beating.mapInArrow(Router(place, operator), ROUTED_DDL)
+    routed = _routed(spark, place, operator, narrowed)
     if operator.delay is not None and any(side.delay is None for side in operator.sides):
         routed = routed.withWatermark("event_time", operator.delay)
     grouped = routed.groupBy("slot_token")
@@ -57,7 +52,7 @@ def check_serialisable(operator: Operator) -> None:
         ) from None
 
 
-def _routed_apart(spark: SparkSession, place: JobPlace, operator: Operator, streams: Sequence[DataFrame]) -> DataFrame:
+def _routed(spark: SparkSession, place: JobPlace, operator: Operator, streams: Sequence[DataFrame]) -> DataFrame:
     """Every input routed by itself. Where each has a watermark of its own Spark goes by the slowest of them.
 
     One union of routers is one stage: its first task is still the one that calls the slots.
@@ -71,24 +66,6 @@ def _routed_apart(spark: SparkSession, place: JobPlace, operator: Operator, stre
         routed = mine if routed is None else routed.union(mine)
     assert routed is not None
     return routed
-
-
-def _union_of_sides(streams: Sequence[DataFrame]) -> DataFrame:
-    """Several inputs as one stream: the number of the side, and one struct column per side."""
-    joined = None
-    for side, stream in enumerate(streams):
-        structs = [
-            (fn.struct(*stream.columns) if i == side else fn.lit(None).cast(_struct(other))).alias(f"side{i}")
-            for i, other in enumerate(streams)
-        ]
-        tagged = stream.select(fn.lit(side).cast("int").alias("side"), *structs)
-        joined = tagged if joined is None else joined.union(tagged)
-    assert joined is not None
-    return joined
-
-
-def _struct(stream: DataFrame) -> StructType:
-    return StructType(list(stream.schema.fields))
 
 
 def _heartbeat(spark: SparkSession, place: JobPlace, operator: Operator, schema: StructType) -> DataFrame:

@@ -24,7 +24,7 @@ from whimbrel.runtime.backend import StateStoreBackend
 from whimbrel.runtime.copies import copy_folder
 from whimbrel.runtime.frames_out import to_frame
 from whimbrel.runtime.inbox import Inbox, read_inbox
-from whimbrel.runtime.opening import claim_slot
+from whimbrel.runtime.opening import claim_description, claim_slot
 from whimbrel.runtime.operator import Operator, SlotCall
 from whimbrel.runtime.place import JobPlace, now_ms
 from whimbrel.runtime.residence import Residence, Traffic
@@ -92,6 +92,7 @@ class _SlotEpoch:
     def _work(self, inbox: Inbox, ledger: SlotLedger, times: TimerValues) -> list[pa.RecordBatch]:
         where = f"slot {self.slot} of {self.place.directory}"
         claim_slot(ledger.notes, self.operator.name, int(inbox.rows_per_bin.sum()), where)
+        claim_description(ledger.notes, self.operator, where)
         residence = self._residence(ledger)
         arrived = residence.settle()
         ledger.add_rows(inbox.bins, inbox.rows_per_bin)

@@ -1,6 +1,6 @@
 """Initial state: rows of a DataFrame that an operator's tables begin with.
 
-The rows are written beside the job, once, and read by the stream's first epoch through Spark's own file source, so they
+The rows are written beside the job before it begins, and read by the stream's first epoch through Spark's own file source, so they
 count exactly once however often that epoch is repeated. A restart finds them there and needs no DataFrame again.
 """
 
@@ -51,15 +51,18 @@ def _write_once(store: Store, directory: str, operator: Operator, table: str, ro
     if rows.isStreaming:
         raise BadInput(f"the initial rows of {operator.name!r} are a stream: give a DataFrame of spark.read")
     wanted = operator.begins_with(table, arrow_of(rows.schema))
-    if store.get(_marker(operator, table)) is not None:
+    begun = bool(store.names("checkpoint/offsets") or store.names("control/seals"))
+    written = store.get(_marker(operator, table)) is not None
+    if begun and written:
         return
-    if store.names("checkpoint/offsets"):
+    if begun:
         raise JobMismatch(
             f"{directory} has begun without initial rows for operator {operator.name!r}: state begins in the first epoch; "
             "choose another directory for a new job"
         )
     kinds = from_arrow_schema(wanted)
     columns = [fn.col(f"`{field.name}`").cast(field.dataType).alias(field.name) for field in kinds]
+    store.remove(_marker(operator, table))
     rows.select(*columns).write.mode("overwrite").parquet(_path(directory, operator, table))
     store.put_if_absent(_marker(operator, table), b"written")
 

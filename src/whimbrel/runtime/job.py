@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.control import lease
 from whimbrel.control.board import Board, Status
-from whimbrel.control.settings import JobSettings, fix_operator, fix_settings
+from whimbrel.control.settings import FOLLOWS, NUMBER, JobSettings, fix_operator, fix_settings
 from whimbrel.control.stores import open_store
 from whimbrel.control.waiting import wait_until_settled
 from whimbrel.migration import Pacing
@@ -100,21 +100,31 @@ class Job(JobOperators):
     ) -> DataFrame:
         """Put any operator into the stream; ``initial`` names rows that its tables begin with.
 
-        Takes the lease; raises JobMismatch where a restart changed the operator.
+        Takes the lease; raises JobMismatch where a restart changed the operator in a way that its state cannot follow.
+        What was put in and never ran binds nobody: build the stream anew as it should be.
         """
         from whimbrel.runtime.building import check_mode
+        from whimbrel.runtime.committed import newest_with_state
         from whimbrel.runtime.dataflow import install
         from whimbrel.runtime.initial_state import with_initial
-        from whimbrel.runtime.opening import describe_tables, earlier_tables_of
+        from whimbrel.runtime.opening import TIME_MODE, describe_tables, earlier_tables_of
 
         check_mode(output_mode)
+        epoch = self._check_name(operator.name)
         held = self._take_lease()
         prepare_session(self._spark, self.settings.max_slots)
-        description = operator.describe() | {"schemas": describe_tables(operator.tables())}
-        fixed = fix_operator(self.board.store, operator.name, description, self.directory, self._why_not_grow)
+        description = operator.describe() | {
+            "schemas": describe_tables(operator.tables()),
+            TIME_MODE: operator.time_mode,
+        }
+        committed = newest_with_state(self.board, self.checkpoint)
+        fixed = fix_operator(
+            self.board.store, operator.name, description, self.directory, self._why_not_grow, committed
+        )
         operator, seeds = with_initial(self._spark, self.board.store, self.directory, operator, initial or {})
         operator.earlier = earlier_tables_of(fixed)
-        self._name_once(operator.name)
+        operator.number, operator.follows = fixed[NUMBER], fixed.get(FOLLOWS, ())
+        self._installed_in[operator.name] = epoch
         place = JobPlace(self.directory, self.settings, held.generation)
         return install(self._spark, place, operator, [*inputs, *seeds], output_mode)
 
@@ -230,8 +240,11 @@ class Job(JobOperators):
             held.release()
         forget_copies(self.directory)
 
-    def _name_once(self, name: str) -> None:
-        """Two operators of one name would share transfers and copies; the same one again after a run is a restart."""
+    def _check_name(self, name: str) -> int:
+        """Two operators of one name would share transfers and copies; the same one again after a run is a restart.
+
+        Returns the newest epoch, -1 before the first.
+        """
         newest = self.board.newest()
         epoch = -1 if newest is None else newest.epoch
         if self._installed_in.get(name) == epoch:
@@ -239,10 +252,13 @@ class Job(JobOperators):
                 f"this job has an operator {name!r} already: give the second one a name of its own (name='...'), or, to "
                 "build the query anew, open the job again with whimbrel.job()"
             )
-        self._installed_in[name] = epoch
+        return epoch
 
     def _session_zone(self) -> str:
         return str(self._spark.conf.get("spark.sql.session.timeZone"))
+
+    def _session_is_ansi(self) -> bool:
+        return str(self._spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"
 
     def _why_not_grow(self, was: dict[str, Any], now: dict[str, Any]) -> str:
         from whimbrel.runtime.opening import why_not_grow

@@ -34,6 +34,10 @@ class JobOperators:
     def _session_zone(self) -> str:
         """The time zone in which the session shows times."""
 
+    @abstractmethod
+    def _session_is_ansi(self) -> bool:
+        """Whether arithmetic of the session raises where a value leaves its type."""
+
     def aggregate(
         self,
         stream: DataFrame,
@@ -52,9 +56,9 @@ class JobOperators:
 
         ``job.aggregate(words, "word", n=wb.count(), total=wb.sum_of("length"))``
         """
-        from whimbrel.runtime.building import build_aggregate
+        from whimbrel.runtime.building import build_aggregate, summing
 
-        operator = build_aggregate(name, stream, key, aggregates, ttl)
+        operator = build_aggregate(name, stream, key, summing(aggregates, self._session_is_ansi()), ttl)
         return self.install(operator, stream, output_mode=output_mode, initial=begins_with("keys", initial))
 
     def state_machine(
@@ -130,9 +134,14 @@ class JobOperators:
         name: str = "binary",
         output_mode: str = "append",
     ) -> DataFrame:
-        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one."""
-        from whimbrel.runtime.building import build_per_bin
+        """``unary`` over two inputs: ``context.rows`` is the left one, ``context.others`` the right one.
 
+        Keys of two types are cast to the one in which Spark compares them.
+        """
+        from whimbrel.runtime.building import build_per_bin
+        from whimbrel.runtime.building_keys import with_common_keys
+
+        left, right = with_common_keys(left, right, (left_key, right_key))
         times = [left_time, right_time]
         operator = build_per_bin(
             name,
@@ -151,7 +160,7 @@ class JobOperators:
     def windows(
         self,
         stream: DataFrame,
-        key: Keys,
+        key: Keys | None = None,
         *,
         time: str,
         length: str,
@@ -164,18 +173,22 @@ class JobOperators:
     ) -> DataFrame:
         """Aggregates per key and window of event time; sliding where ``slide`` is given, as ``F.window`` cuts them.
 
+        Without a key, or with ``[]``, over all rows: those lie in one bin, which is little where they are combined first.
         Append emits each window once, when the watermark has passed its end; update emits every window that changed.
         ``job.windows(clicks, "page", time="at", length="1 minute", watermark="10 seconds", n=wb.count())``
         """
-        from whimbrel.runtime.building_windows import build_windows, with_window_column
+        from whimbrel.runtime.building import summing
+        from whimbrel.runtime.building_windows import build_windows, keyed, with_window_column
 
-        operator = build_windows(name, stream, key, time, length, slide, offset, aggregates, watermark, output_mode)
+        stream, key = keyed(stream, key)
+        sums = summing(aggregates, self._session_is_ansi())
+        operator = build_windows(name, stream, key, time, length, slide, offset, sums, watermark, output_mode)
         return with_window_column(self.install(operator, stream, output_mode=output_mode))
 
     def sessions(
         self,
         stream: DataFrame,
-        key: Keys,
+        key: Keys | None = None,
         *,
         time: str,
         gap: str,
@@ -185,11 +198,15 @@ class JobOperators:
     ) -> DataFrame:
         """Aggregates per key and session: rows less than ``gap`` apart. Each is emitted once, when it is final.
 
+        Without a key the sessions are those of all rows, in one bin.
         ``job.sessions(clicks, "user", time="at", gap="30 minutes", watermark="1 minute", n=wb.count())``
         """
-        from whimbrel.runtime.building_windows import build_sessions, with_window_column
+        from whimbrel.runtime.building import summing
+        from whimbrel.runtime.building_windows import build_sessions, keyed, with_window_column
 
-        operator = build_sessions(name, stream, key, time, gap, aggregates, watermark)
+        stream, key = keyed(stream, key)
+        sums = summing(aggregates, self._session_is_ansi())
+        operator = build_sessions(name, stream, key, time, gap, sums, watermark)
         return with_window_column(self.install(operator, stream))
 
     def dedup(
@@ -226,16 +243,18 @@ class JobOperators:
         watermark: str | tuple[str, str] | None = None,
         name: str = "join",
     ) -> DataFrame:
-        """Two streams on equal keys: inner, left, right or full.
+        """Two streams on equal keys: inner, left, right or full. Keys of two types are compared as Spark compares them.
 
         ``within`` bounds the time of partners: "10 seconds" either way, or (right earlier by at most, right later by at
         most). With it, and a ``watermark`` (one delay, or one per side), rows that can find no partner any more are
         forgotten, and outer joins are possible. Without it an inner join remembers both streams for good.
         """
         from whimbrel.runtime.building_joins import build_join
+        from whimbrel.runtime.building_keys import with_common_keys
 
         delays = (watermark, watermark) if watermark is None or isinstance(watermark, str) else watermark
         keys = (on, on if right_on is None else right_on)
+        left, right = with_common_keys(left, right, keys)
         operator = build_join(name, left, right, keys, how, (left_time, right_time), delays, within)
         return self.install(operator, left, right)
 
@@ -256,8 +275,10 @@ class JobOperators:
         ``stream.join(table, on)`` needs no state.
         """
         from whimbrel.runtime.building_joins import build_enrichment
+        from whimbrel.runtime.building_keys import with_common_keys
 
         keys = (on, on if table_on is None else table_on)
+        stream, table = with_common_keys(stream, table, keys)
         operator = build_enrichment(name, stream, table, keys, how)
         return self.install(operator, stream, table, initial=begins_with("values", initial))
 

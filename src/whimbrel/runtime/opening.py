@@ -9,16 +9,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from whimbrel.control.settings import EARLIER
+from whimbrel.control.settings import EARLIER, HISTORY
 from whimbrel.model.errors import Damaged, JobMismatch
+from whimbrel.runtime.operator import Operator
 from whimbrel.state.growth import why_not
 from whimbrel.state.head import open_head
 from whimbrel.state.ledger import SlotLedger, TableSpec
 
 OPERATOR_NOTE = "operator"
 """The note under which a slot's head remembers whose state it is."""
+DESCRIPTION_NOTE = "description"
+"""The note under which a slot's head remembers which description of its operator it was written under."""
 ROWS_NOTE = "rows_in"
 """The note under which a slot's head counts the rows that this slot has taken in. It stays when bins move."""
+
+TIME_MODE = "time_mode"
+"""The field of a description that holds what the operator asks of Spark's clock."""
 
 _LISTS = ("cells", "state", "variables")
 """What a description lists of the columns of state: it may become longer."""
@@ -69,13 +75,19 @@ def earlier_tables_of(description: Mapping[str, Any]) -> list[list[TableSpec]]:
 
 def why_not_grow(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Why a described operator cannot become another one, in words; empty where it can: it only gains columns."""
+    if TIME_MODE in was and was[TIME_MODE] != now.get(TIME_MODE):
+        return (
+            f"runs in time mode {was[TIME_MODE]} and now asks for {now.get(TIME_MODE)}, which Spark fixes in the first "
+            "epoch: a ttl or a watermark cannot be added or removed at a restart; a new job can begin with the state of "
+            "this one (initial=job.state(...))"
+        )
     for field, before in was.items():
         after = now.get(field)
         if field in _LISTS:
             lost = [part for part in before if part not in (after or [])]
             if lost:
                 return f"keeps {lost[0]!r} among its {field} and now has {after!r}"
-        elif field not in ("schemas", EARLIER) and before != after:
+        elif field not in ("schemas", *HISTORY) and before != after:
             return f"rests on {field}={before!r} and cannot continue with {after!r}"
     return why_not(tables_of(was), tables_of(now))
 
@@ -111,6 +123,20 @@ def claim_slot(notes: dict[str, Any], operator: str, rows: int, where: str) -> N
         )
     notes[OPERATOR_NOTE] = operator
     notes[ROWS_NOTE] = int(notes.get(ROWS_NOTE, 0)) + rows
+
+
+def claim_description(notes: dict[str, Any], operator: Operator, where: str) -> None:
+    """Note under which description the slot goes on. JobMismatch where that one was never to follow the state's own.
+
+    So a stream that was built, replaced by another one and started all the same cannot pass its state off as the other's.
+    """
+    was = int(notes.get(DESCRIPTION_NOTE, operator.number))
+    if was != operator.number and was not in operator.follows:
+        raise JobMismatch(
+            f"{where} holds state of operator {operator.name!r} as it was built before: that stream was started after another "
+            "one had taken its place; start the stream that was built last, or a new job directory"
+        )
+    notes[DESCRIPTION_NOTE] = operator.number
 
 
 def _to_text(schema: pa.Schema) -> str:

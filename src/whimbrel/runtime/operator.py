@@ -87,8 +87,8 @@ class Operator(ABC):
     """A stateful operator. ``output`` is a Spark DDL schema; ``delay`` is the watermark's, as Spark writes it.
 
     ``tick_ms`` is how long an idle stream may rest where the operator waits for processing time; 0 where it does not.
-    ``apart`` asks for a router per input though the inputs have one watermark. ``earlier`` are the tables that the
-    operator of this name had before it grew: some slot's state may still rest in them.
+    ``earlier`` are the tables that the operator of this name had before it grew: some slot's state may still rest in
+    them. ``number`` counts what an operator of this name has been, and ``follows`` are those whose state this one can take over.
     """
 
     name: str
@@ -98,7 +98,8 @@ class Operator(ABC):
     time_mode: str = "None"
     tick_ms: int = 0
     earlier: Sequence[Sequence[TableSpec]] = ()
-    apart: bool = False
+    number: int = 0
+    follows: Sequence[int] = ()
 
     @abstractmethod
     def tables(self) -> Sequence[TableSpec]:

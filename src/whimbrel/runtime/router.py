@@ -33,11 +33,11 @@ CHUNK_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The function that ``mapInArrow`` runs. ``side`` says of which input the rows are, None where they say so."""
+    """The function that ``mapInArrow`` runs over the input ``side``."""
 
     place: JobPlace
     operator: Operator
-    side: int | None = None
+    side: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition of one epoch."""
@@ -63,10 +63,10 @@ class _Routing:
     tokens: tuple[int, ...]
     mapper: int
     calls: tuple[int, ...]
-    chunks: list[list[pa.RecordBatch]]
-    schemas: list[pa.Schema | None]
+    side: int
     counts: np.ndarray[Any, np.dtype[np.int64]]
-    only_side: int | None
+    chunk: list[pa.RecordBatch] = field(default_factory=list)
+    schema: pa.Schema | None = None
     latest: datetime | None = None
     sequence: int = 0
     rows_held: int = 0
@@ -74,10 +74,9 @@ class _Routing:
     out: list[tuple[int, int, int, int, bytes, datetime | None]] = field(default_factory=list)
 
     @staticmethod
-    def begin(place: JobPlace, operator: Operator, seal: Seal, mapper: int, side: int | None) -> _Routing:
+    def begin(place: JobPlace, operator: Operator, seal: Seal, mapper: int, side: int) -> _Routing:
         stamped = place.seals.assignment(seal.assignment)
         owner = np.array(stamped.assignment.owner, np.int32)
-        sides = len(operator.sides)
         return _Routing(
             operator,
             owner,
@@ -85,28 +84,24 @@ class _Routing:
             slot_tokens(place.settings.max_slots),
             mapper,
             _calls(seal, owner, operator, place.settings.max_slots) if mapper == 0 else (),
-            [[] for _ in range(sides)],
-            [None] * sides,
+            side,
             np.zeros(owner.size, np.int64),
-            0 if sides == 1 else side,
         )
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Hold a batch; once a chunk is full, send it."""
         if not batch.num_rows:
             return
-        for side, part in self._sides_of(batch):
-            if part.num_rows:
-                self.chunks[side].append(part)
+        self.chunk.append(batch)
         self.rows_held += batch.num_rows
         self.bytes_held += batch.nbytes
         if self.rows_held >= CHUNK_ROWS or self.bytes_held >= CHUNK_BYTES:
-            self._route_chunks()
+            self._route_chunk()
             yield self._flush()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Send what is held, the counts, the calls and the latest event time."""
-        self._route_chunks()
+        self._route_chunk()
         self._send_counts()
         for slot in self.calls:
             self._send(slot, CALL, b"")
@@ -115,36 +110,26 @@ class _Routing:
         if self.out:
             yield self._flush()
 
-    def _sides_of(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
-        if self.only_side is not None:
-            return [(self.only_side, batch)]
-        side = batch.column(0)
-        found = []
-        for i in range(len(self.operator.sides)):
-            mine = batch.column(i + 1).filter(pc.equal(side, i))
-            found.append((i, pa.RecordBatch.from_struct_array(mine)))
-        return found
-
-    def _route_chunks(self) -> None:
-        for side, held in enumerate(self.chunks):
-            if held:
-                self._route(side, held[0] if len(held) == 1 else as_batch(pa.Table.from_batches(held)))
-                held.clear()
+    def _route_chunk(self) -> None:
+        held = self.chunk
+        if held:
+            self._route(held[0] if len(held) == 1 else as_batch(pa.Table.from_batches(held)))
+        held.clear()
         self.rows_held = self.bytes_held = 0
 
-    def _route(self, side: int, batch: pa.RecordBatch) -> None:
-        spec = self.operator.sides[side]
+    def _route(self, batch: pa.RecordBatch) -> None:
+        spec = self.operator.sides[self.side]
         self._note_time(batch, spec.time)
         batch = batch.select(list(spec.columns))
         hashes = hash_keys([batch.column(key) for key in spec.keys])
         self.counts += np.bincount(hashes.bins(self.bits), minlength=self.counts.size)
-        rows = self.operator.prepare(side, Rows(batch, hashes))
-        self.schemas[side] = rows.batch.schema
+        rows = self.operator.prepare(self.side, Rows(batch, hashes))
+        self.schema = rows.batch.schema
         order, ranges = split_by_slot(self.owner[rows.hashes.bins(self.bits)])
         arranged = rows.batch if len(ranges) == 1 else rows.batch.take(pa.array(order))
         for slot, (start, end) in ranges.items():
             for payload in pack(arranged.slice(start, end - start)):
-                self._send(slot, side, payload)
+                self._send(slot, self.side, payload)
 
     def _note_time(self, batch: pa.RecordBatch, column: str | None) -> None:
         latest = pc.max(batch.column(column)).cast(pa.timestamp("us", tz="UTC")).as_py() if column else None
@@ -152,14 +137,12 @@ class _Routing:
             self.latest = latest
 
     def _send_counts(self) -> None:
-        schema = next((s for s in self.schemas if s is not None), None)
-        if schema is None:
+        if self.schema is None:
             return
-        side = self.schemas.index(schema)
         counted = np.flatnonzero(self.counts)
         for slot in np.unique(self.owner[counted]):
             bins = counted[self.owner[counted] == slot]
-            self._send(int(slot), side, pack_counts(schema, bins, self.counts[bins]))
+            self._send(int(slot), self.side, pack_counts(self.schema, bins, self.counts[bins]))
 
     def _send(self, slot: int, side: int, payload: bytes) -> None:
         self.out.append((self.tokens[slot], self.mapper, self._next(), side, payload, None))

@@ -48,12 +48,27 @@ def count_by_group(group: Index, groups: int, valid: Mask | None = None) -> Ints
     return out
 
 
-def sum_by_group(values: Ints | Floats, group: Index, groups: int, valid: Mask | None = None) -> Ints | Floats:
-    """The sum of each group's valid values, in row order; integers wrap around at 64 bits as in Spark."""
+def sum_by_group(
+    values: Ints | Floats, group: Index, groups: int, valid: Mask | None = None, exact: bool = False
+) -> Ints | Floats:
+    """The sum of each group's valid values, in row order.
+
+    Integers wrap around at 64 bits; where ``exact``, OverflowError instead.
+    """
     out: Any = np.zeros(groups, values.dtype)
-    run = _sum_floats if _is_float(values) else _sum_ints
-    run(np.ascontiguousarray(values), group, _mask(valid), out)
+    if _is_float(values):
+        _sum_floats(np.ascontiguousarray(values), group, _mask(valid), out)
+    elif _sum_ints(np.ascontiguousarray(values), group, _mask(valid), out) and exact:
+        raise OverflowError("a sum of integers exceeds 64 bits")
     return out
+
+
+def add_exactly(left: Ints | Floats, right: Ints | Floats, both: Mask) -> Ints | Floats:
+    """The sums of two arrays; OverflowError where one of integers, and that counts, exceeds 64 bits."""
+    total: Any = left + right
+    if not _is_float(total) and bool(np.any((((total ^ left) & (total ^ right)) < 0) & both)):
+        raise OverflowError("a sum of integers exceeds 64 bits")
+    return total
 
 
 def min_by_group(values: Ints | Floats, group: Index, groups: int, valid: Mask | None = None) -> Ints | Floats:
@@ -133,6 +148,18 @@ def _summing(values, group, valid, out):  # type: ignore[no-untyped-def]
             out[group[i]] += values[i]
 
 
+def _summing_ints(values, group, valid, out):  # type: ignore[no-untyped-def]
+    # A sum has wrapped where its sign differs from those of both parts; the signs are gathered without a branch.
+    wrapped = np.int64(0)
+    for i in range(group.size):
+        if valid.size == 0 or valid[i]:
+            old = out[group[i]]
+            new = old + values[i]
+            wrapped |= (old ^ new) & (values[i] ^ new)
+            out[group[i]] = new
+    return np.int64(1) if wrapped < 0 else np.int64(0)
+
+
 def _lowering(values, group, valid, out):  # type: ignore[no-untyped-def]
     for i in range(group.size):
         if (valid.size == 0 or valid[i]) and (values[i] < out[group[i]] or out[group[i]] != out[group[i]]):
@@ -147,6 +174,7 @@ def _raising(values, group, valid, out):  # type: ignore[no-untyped-def]
 
 _INT_LOOP = (types.void, I64_IN, I64_IN, U8_IN, I64)
 _FLOAT_LOOP = (types.void, F64_IN, I64_IN, U8_IN, F64)
-_sum_ints, _sum_floats = kernel(*_INT_LOOP)(_summing), kernel(*_FLOAT_LOOP)(_summing)
+_sum_ints = kernel(INT, I64_IN, I64_IN, U8_IN, I64)(_summing_ints)
+_sum_floats = kernel(*_FLOAT_LOOP)(_summing)
 _min_ints, _min_floats = kernel(*_INT_LOOP)(_lowering), kernel(*_FLOAT_LOOP)(_lowering)
 _max_ints, _max_floats = kernel(*_INT_LOOP)(_raising), kernel(*_FLOAT_LOOP)(_raising)

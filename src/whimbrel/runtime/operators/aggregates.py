@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +15,14 @@ from whimbrel.runtime.operators.value_cells import DecimalSumCell, ExtremeCell
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of one column; make it with ``count``, ``sum_of``, ``min_of``, ``max_of`` or ``mean_of``."""
+    """One aggregate of one column; make it with ``count``, ``sum_of``, ``min_of``, ``max_of`` or ``mean_of``.
+
+    Where it ``wraps``, a sum of integers wraps around at 64 bits, as Spark's does without ANSI mode; else the operator fails.
+    """
 
     kind: str
     column: str | None = None
+    wraps: bool = field(default=False, kw_only=True)
 
     def cells(self, name: str, schema: pa.Schema) -> tuple[StateCell, ...]:
         """The cells behind the output column ``name``; BadInput where the column cannot be aggregated so."""
@@ -32,7 +36,7 @@ class Aggregate:
             return (DecimalSumCell(name, pa.decimal128(min(38, kind.precision + 10), kind.scale), self.column or ""),)
         if self.kind == "sum":
             wide = pa.float64() if pa.types.is_floating(kind) else pa.int64()
-            return (Cell(name, wide, "sum", self.column),)
+            return (Cell(name, wide, "sum", self.column, wraps=self.wraps),)
         if not _is_number(kind):
             return (ExtremeCell(name, kind, self.column or "", self.kind == "max"),)
         return (Cell(name, kind, "min" if self.kind == "min" else "max", self.column),)
@@ -81,7 +85,11 @@ def count(column: str | None = None) -> Aggregate:
 
 
 def sum_of(column: str) -> Aggregate:
-    """The sum of a column of numbers or decimals; null while there is no value, as in Spark."""
+    """The sum of a column of numbers or decimals; null while there is no value, as in Spark.
+
+    A sum that leaves its type (64 bits, 38 digits) is an OperatorFailed; where the session's ``spark.sql.ansi.enabled``
+    is off when the operator is built, integers wrap around as Spark's do.
+    """
     return Aggregate("sum", column)
 
 

@@ -15,24 +15,28 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whimbrel.state.grouping import count_by_group, max_by_group, min_by_group, sum_by_group
+from whimbrel.state.grouping import add_exactly, count_by_group, max_by_group, min_by_group, sum_by_group
 
 Combine = Literal["sum", "min", "max"]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_REDUCE = {"sum": sum_by_group, "min": min_by_group, "max": max_by_group}
+_EXTREME = {"min": min_by_group, "max": max_by_group}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One number per key. ``source`` is the input column, or None to count rows; ``counts`` counts valid values."""
+    """One number per key. ``source`` is the input column, or None to count rows; ``counts`` counts valid values.
+
+    Where it ``wraps``, a sum of integers wraps around at 64 bits as in Java; else that is an OverflowError.
+    """
 
     name: str
     type: pa.DataType
     combine: Combine
     source: str | None = None
     counts: bool = False
+    wraps: bool = False
 
     @property
     def is_float(self) -> bool:
@@ -90,7 +94,10 @@ class Cell:
         self, values: Numbers, valid: Mask | None, group: npt.NDArray[np.int64], groups: int
     ) -> tuple[Numbers, Mask]:
         """One number per group, and whether it is valid."""
-        reduced = _REDUCE[self.combine](values, group, groups, valid)
+        if self.combine == "sum":
+            reduced = sum_by_group(values, group, groups, valid, exact=not self.wraps)
+        else:
+            reduced = _EXTREME[self.combine](values, group, groups, valid)
         if valid is None:
             return reduced, np.ones(groups, np.bool_)
         return reduced, count_by_group(group, groups, valid) > 0
@@ -99,7 +106,7 @@ class Cell:
         """The state after an epoch, from the state before and the epoch's own number."""
         both = old_valid & new_valid
         if self.combine == "sum":
-            combined = old + new
+            combined = old + new if self.wraps else add_exactly(old, new, both)
         elif self.is_float:
             combined = _float_extreme(old, new, self.combine)
         else:

@@ -7,12 +7,14 @@ partial into the state (``update``). ``start`` then ``join`` over any split of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from whimbrel.model.errors import OperatorFailed
 
 Index = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -58,10 +60,10 @@ def update_by_joining(cell: StateCell, old: Sequence[pa.Array], known: Mask, new
 
 
 class Cells:
-    """The cells of an operator, in order."""
+    """The cells of an operator, in order. Raises OperatorFailed where a value leaves the type of its column."""
 
-    def __init__(self, cells: Sequence[StateCell]) -> None:
-        self.cells = tuple(cells)
+    def __init__(self, cells: Sequence[StateCell], operator: str) -> None:
+        self.cells, self._operator = tuple(cells), operator
         self.schema = pa.schema([field for cell in self.cells for field in cell.fields])
         self.sources = tuple(dict.fromkeys(source for cell in self.cells for source in cell.sources))
 
@@ -79,20 +81,29 @@ class Cells:
 
     def start(self, batch: pa.RecordBatch, group: Index, groups: int) -> pa.RecordBatch:
         """Partial values of raw rows, one row per group."""
-        return self._batch([array for cell in self.cells for array in cell.start(batch, group, groups)])
+        return self._batch(lambda cell: cell.start(batch, group, groups))
 
     def join(self, partial: pa.RecordBatch, group: Index, groups: int) -> pa.RecordBatch:
-        """Partial values joined to one row per group."""
-        joined = [cell.join(self._of(cell, partial), group, groups) for cell in self.cells]
-        return self._batch([array for arrays in joined for array in arrays])
+        """Partial values joined to one row per group, the groups numbered by their first rows."""
+        if groups == group.size:
+            return partial.select(self.schema.names).cast(self.schema)
+        return self._batch(lambda cell: cell.join(self._of(cell, partial), group, groups))
 
     def update(self, old: pa.RecordBatch, known: Mask, new: pa.RecordBatch) -> pa.RecordBatch:
         """The state after new partial values, row by row."""
-        updated = [cell.update(self._of(cell, old), known, self._of(cell, new)) for cell in self.cells]
-        return self._batch([array for arrays in updated for array in arrays])
+        return self._batch(lambda cell: cell.update(self._of(cell, old), known, self._of(cell, new)))
 
     def _of(self, cell: StateCell, batch: pa.RecordBatch) -> list[pa.Array]:
         return [batch.column(field.name) for field in cell.fields]
 
-    def _batch(self, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)
+    def _batch(self, work: Callable[[StateCell], list[pa.Array]]) -> pa.RecordBatch:
+        arrays: list[pa.Array] = []
+        for cell in self.cells:
+            try:
+                arrays += work(cell)
+            except OverflowError as error:
+                raise OperatorFailed(
+                    f"operator {self._operator!r}: {cell.fields[0].name!r}, over column {', '.join(cell.sources)!r}: {error}; "
+                    "cast the column to a wider type (a decimal of 38 digits, a double) in a new job"
+                ) from error
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

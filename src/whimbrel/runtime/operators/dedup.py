@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +22,8 @@ from whimbrel.state.grouping import group_rows
 from whimbrel.state.ledger import TableSpec
 
 TABLE = "seen"
-EXPIRES = "_expires"
+EXPIRES, ROWS = "_expires", "_rows"
+_COUNTED = pa.field(ROWS, pa.int64())
 
 
 class Dedup(Operator):
@@ -51,11 +53,18 @@ class Dedup(Operator):
         }
 
     def prepare(self, side: int, rows: Rows) -> Rows:
-        """Drop a chunk's own duplicates where all rows of a key are late together or not at all."""
+        """Drop a chunk's own duplicates where all rows of a key are late together or not at all.
+
+        With event time they are counted: where the key is late, each of them was a late row.
+        """
         if self._expires:
             return rows
-        first = group_rows(rows.hashes)[1]
-        return Rows(rows.batch.take(pa.array(first)), rows.hashes.take(first))
+        group, first = group_rows(rows.hashes)
+        batch = rows.batch.take(pa.array(first))
+        if self._time is not None:
+            counts = pa.array(np.bincount(group, minlength=first.size).astype(np.int64))
+            batch = pa.RecordBatch.from_arrays([*batch.columns, counts], schema=batch.schema.append(_COUNTED))
+        return Rows(batch, rows.hashes.take(first))
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Let pass what is new; forget what the watermark has passed."""
@@ -67,7 +76,7 @@ class Dedup(Operator):
         batch, hashes = call.rows.batch, call.rows.hashes
         if self._time is not None:
             late = is_late(batch.column(self._time), call.late_ms)
-            call.count_late(int(late.sum()))
+            call.count_late(int(late.sum() if self._expires else batch.column(ROWS).to_numpy()[late].sum()))
             batch, hashes = batch.filter(pa.array(~late)), hashes.take(~late)
         first = group_rows(hashes)[1]
         batch, hashes = batch.take(pa.array(first)), hashes.take(first)

@@ -12,6 +12,7 @@ from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.combining import Cells
 from whimbrel.runtime.operators.expiry import Expiry
+from whimbrel.runtime.operators.group_keys import group_keys
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.ledger import TableSpec
@@ -35,7 +36,7 @@ class KeyedAggregate(Operator):
         self._aggregates = dict(aggregates)
         self._input = schema
         self._keys = pa.schema([schema.field(key) for key in keys])
-        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)])
+        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)], name)
         self.sides = (Side(tuple(keys), tuple(dict.fromkeys([*keys, *self._cells.sources]))),)
         outputs = [a.output_field(n, schema) for n, a in aggregates.items()]
         self._output = pa.schema([*self._keys, *outputs])
@@ -77,7 +78,7 @@ class KeyedAggregate(Operator):
         return [self._emit(merged.batch, values)]
 
     def _with_keys(self, rows: Rows, first: np.ndarray[Any, Any], values: pa.RecordBatch) -> Rows:
-        keys = rows.batch.select(self._keys.names).take(pa.array(first))
+        keys = group_keys(rows.batch, self._keys.names, first)
         schema = pa.schema([*keys.schema, *values.schema])
         batch = pa.RecordBatch.from_arrays([*keys.columns, *values.columns], schema=schema)
         return Rows(batch, rows.hashes.take(first))

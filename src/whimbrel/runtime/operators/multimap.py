@@ -1,7 +1,9 @@
 """A keyed table with many rows per key: what joins remember and what sessions are kept in.
 
-The rows of a key are numbered as they come; a second table holds the range of numbers in use. Both lie in the key's
-bin and move with it. Numbers of rows that were removed leave holes, and a key without rows is forgotten whole.
+The rows of a key are numbered as they come; a second table holds the range of numbers in use and how many rows live.
+Both lie in the key's bin and move with it. Numbers of rows that were removed leave holes, and a key without rows is
+forgotten whole. The lower end of a range is always a living row, so taking rows away, the oldest first, costs what is
+taken and not what stays. A lookup passes over the holes between a key's oldest row and its newest.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from whimbrel.model.errors import Damaged
 from whimbrel.runtime.operator import SlotCall
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import KeyHashes, hash_keys, rehash
 from whimbrel.state.ledger import TableSpec
 
-NUMBER, LOW, HIGH = "_number", "_low", "_high"
+NUMBER, LOW, HIGH, LIVING = "_number", "_low", "_high", "_living"
+_RANGE = (LOW, HIGH, LIVING)
 Index = npt.NDArray[np.int64]
 
 
@@ -26,7 +30,7 @@ def multimap_specs(
     name: str, keys: pa.Schema, values: pa.Schema, defaults: Mapping[str, Any] | None = None
 ) -> list[TableSpec]:
     """The two tables of a multimap."""
-    heads = TableSpec(f"{name}.keys", keys, pa.schema([(LOW, pa.int64()), (HIGH, pa.int64())]))
+    heads = TableSpec(f"{name}.keys", keys, pa.schema([(column, pa.int64()) for column in _RANGE]))
     return [heads, TableSpec(f"{name}.rows", pa.schema([*keys, (NUMBER, pa.int64())]), values, defaults or {})]
 
 
@@ -42,7 +46,7 @@ class Multimap:
         """All (position among the hashes, place of a row of that key), by position and age."""
         heads = self._heads.find(hashes)
         known = np.flatnonzero(heads >= 0)
-        low, high = self._ranges(heads[known])
+        low, high, _ = self._ranges(heads[known])
         counts = high - low
         owner = np.repeat(known, counts)
         number = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(low, counts)
@@ -56,10 +60,10 @@ class Multimap:
         group, first = group_rows(hashes)
         names = self._keys.names
         heads, fresh = self._heads.ensure(hashes.take(first), keys.select(names).take(pa.array(first)))
-        low, high = self._ranges(heads)
-        low[fresh] = high[fresh] = 0
+        low, high, living = self._ranges(heads)
+        low[fresh] = high[fresh] = living[fresh] = 0
         counts = np.bincount(group, minlength=first.size)
-        self._set_ranges(heads, low, high + counts)
+        self._set_ranges(heads, low, high + counts, living + counts)
         number = pa.array(high[group] + _rank_within(group, counts))
         whole = pa.RecordBatch.from_arrays([*keys.select(names).columns, number], names=[*names, NUMBER])
         places, _ = self.rows.ensure(rehash(hashes, [number], self._bits), whole)
@@ -70,25 +74,39 @@ class Multimap:
         """Removes rows, and the keys that have none left."""
         if not places.size:
             return
-        keys = self.rows.read(places, self._keys.names)
-        hashes = hash_keys(keys.columns)
-        hashes = hashes.take(group_rows(hashes)[1])
+        hashes = hash_keys(self.rows.read(places, self._keys.names).columns)
+        group, first = group_rows(hashes)
+        hashes = hashes.take(first)
         self.rows.delete(places)
         heads = self._heads.find(hashes)
-        owner, left = self.lookup(hashes)
-        numbers = self.rows.read(left, [NUMBER]).column(0).to_numpy()
-        low = np.full(heads.size, np.iinfo(np.int64).max)
-        np.minimum.at(low, owner, numbers)
-        used = np.bincount(owner, minlength=heads.size) > 0
+        low, high, living = self._ranges(heads)
+        living -= np.bincount(group, minlength=first.size)
+        used = living > 0
+        low[used] = self._first_living(hashes.take(used), low[used], high[used])
         self._heads.delete(heads[~used])
-        self._set_ranges(heads[used], low[used], self._ranges(heads[used])[1])
+        self._set_ranges(heads[used], low[used], high[used], living[used])
 
-    def _ranges(self, heads: Index) -> tuple[Index, Index]:
-        read = self._heads.read(heads, [LOW, HIGH])
-        return read.column(0).fill_null(0).to_numpy().copy(), read.column(1).fill_null(0).to_numpy().copy()
+    def _first_living(self, hashes: KeyHashes, low: Index, high: Index) -> Index:
+        # A number that was passed over is never looked at again, and each step looks at most at twice as many more.
+        found, waiting, step = low.copy(), np.arange(low.size), 1
+        while waiting.size:
+            if bool(np.any(found[waiting] >= high[waiting])):
+                raise Damaged("a key counts more rows than it has; restore the checkpoint")
+            numbers = (found[waiting, None] + np.arange(step)).reshape(-1)
+            owners = hashes.take(np.repeat(waiting, step))
+            here = self.rows.find(rehash(owners, [pa.array(numbers)], self._bits)).reshape(-1, step) >= 0
+            ended = here.any(axis=1)
+            found[waiting] += np.where(ended, here.argmax(axis=1), step)
+            waiting, step = waiting[~ended], 2 * step
+        return found
 
-    def _set_ranges(self, heads: Index, low: Index, high: Index) -> None:
-        self._heads.write(heads, pa.record_batch([pa.array(low), pa.array(high)], [LOW, HIGH]))
+    def _ranges(self, heads: Index) -> tuple[Index, Index, Index]:
+        read = self._heads.read(heads, list(_RANGE))
+        low, high, living = (column.fill_null(0).to_numpy().copy() for column in read.columns)
+        return low, high, living
+
+    def _set_ranges(self, heads: Index, low: Index, high: Index, living: Index) -> None:
+        self._heads.write(heads, pa.record_batch([pa.array(low), pa.array(high), pa.array(living)], list(_RANGE)))
 
 
 def _rank_within(group: Index, counts: Index) -> Index:

@@ -29,8 +29,6 @@ class Seed:
 class Seeded(Operator):
     """``operator`` with an input per seed behind its own."""
 
-    apart = True
-
     def __init__(self, operator: Operator, seeds: Sequence[Seed]) -> None:
         self._operator, self._seeds = operator, tuple(seeds)
         self.name, self.output, self.delay = operator.name, operator.output, operator.delay

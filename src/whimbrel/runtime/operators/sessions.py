@@ -18,6 +18,7 @@ from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.combining import Cells
 from whimbrel.runtime.operators.event_time import INSTANT, Instants, instants_of, is_late, micros_of, timed
+from whimbrel.runtime.operators.group_keys import group_keys
 from whimbrel.runtime.operators.multimap import Multimap, multimap_specs
 from whimbrel.runtime.operators.windows import END, START
 from whimbrel.runtime.schemas import ddl_of
@@ -52,7 +53,7 @@ class SessionAggregate(Operator):
         self.name, self.delay, self.time_mode = name, delay, "EventTime"
         self._time, self._gap_us, self._aggregates = time, gap_us, dict(aggregates)
         self._keys = pa.schema([schema.field(key) for key in keys])
-        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)])
+        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)], name)
         self.sides = (Side(tuple(keys), tuple(dict.fromkeys([*keys, time, *self._cells.sources])), time),)
         outputs = [a.output_field(n, schema) for n, a in aggregates.items()]
         self._output = pa.schema([(START, INSTANT), (END, INSTANT), *self._keys, *outputs])
@@ -100,10 +101,10 @@ class SessionAggregate(Operator):
         touched = number[session[: owner.size]]
         values = self._values_of(rows, old, touched, number[session[owner.size :]], spans, number[session])
         sessions.remove(places[touched >= 0])
-        keys_of = np.zeros(grown.size, np.int64)
-        keys_of[number[session[owner.size :]]] = key
-        at = first[keys_of]
-        keys = rows.batch.select(self._keys.names).take(pa.array(at))
+        key_of = np.zeros(grown.size, np.int64)
+        key_of[number[session[owner.size :]]] = key
+        at = first[key_of]
+        keys = group_keys(rows.batch, self._keys.names, at)
         sessions.add(rows.hashes.take(at), keys, values)
 
     def _values_of(

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from whimbrel.runtime.operators.combining import Index, Mask, update_by_joining
+from whimbrel.state.extremes import Ranked
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import hash_keys
 
@@ -66,12 +67,19 @@ class ExtremeCell:
 
     def update(self, old: Sequence[pa.Array], known: Mask, new: Sequence[pa.Array]) -> list[pa.Array]:
         """The extreme of old and new."""
-        return update_by_joining(self, old, known, new)
+        now = [column.cast(was.type) for column, was in zip(new, old, strict=True)]
+        before, after = Ranked.of(old[-1]), Ranked.of(now[-1])
+        if before is None or after is None:
+            return update_by_joining(self, old, known, new)
+        better = ~before.above(after) if self.greatest else before.above(after)
+        changed = ~known | (after.valid & (~before.valid | better))
+        picked = pa.array(np.arange(known.size) + known.size * changed)
+        return [pa.concat_arrays([was, column]).take(picked) for was, column in zip(old, now, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class DecimalSumCell:
-    """An exact sum of decimals, ten digits wider than they are, as in Spark."""
+    """An exact sum of decimals, ten digits wider than they are, as in Spark; OverflowError where that is too narrow."""
 
     name: str
     type: pa.DataType
@@ -100,11 +108,17 @@ class DecimalSumCell:
 
     def join(self, columns: Sequence[pa.Array], group: Index, groups: int) -> list[pa.Array]:
         """The sum of each group of sums; null where there is no value."""
-        table = pa.table({"g": pa.array(group), "v": columns[0].cast(self.type)})
+        # Sums of 38 digits would wrap within 128 bits, so they are taken in 256; of fewer digits none can.
+        wide = pa.decimal256(76, self.type.scale) if self.type.precision == 38 else self.type
+        table = pa.table({"g": pa.array(group), "v": columns[0].cast(wide)})
         summed = table.group_by("g", use_threads=False).aggregate([("v", "sum")])
         at = np.full(groups, -1, np.int64)
         at[summed.column("g").to_numpy()] = np.arange(summed.num_rows)
-        return [summed.column("v_sum").combine_chunks().cast(self.type).take(pa.array(np.maximum(at, 0), mask=at < 0))]
+        try:
+            sums = summed.column("v_sum").combine_chunks().cast(self.type)
+        except pa.ArrowInvalid:
+            raise OverflowError(f"a sum of decimals exceeds {self.type}") from None
+        return [sums.take(pa.array(np.maximum(at, 0), mask=at < 0))]
 
     def update(self, old: Sequence[pa.Array], known: Mask, new: Sequence[pa.Array]) -> list[pa.Array]:
         """The sum of old and new."""
@@ -225,6 +239,9 @@ def ranks(values: pa.Array) -> Index:
 
 def extremes(values: pa.Array, group: Index, groups: int, greatest: bool) -> Index:
     """The row of the least or greatest value of every group; -1 where all are null."""
+    ranked = Ranked.of(values)
+    if ranked is not None:
+        return ranked.chosen(group, groups, greatest)
     known = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     order = known[pc.sort_indices(values.take(pa.array(known))).to_numpy()]
     order = order if greatest else order[::-1]

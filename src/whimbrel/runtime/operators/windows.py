@@ -20,6 +20,7 @@ from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.aggregates import Aggregate
 from whimbrel.runtime.operators.combining import Cells
 from whimbrel.runtime.operators.event_time import INSTANT, Instants, instants_of, micros_of, timed
+from whimbrel.runtime.operators.group_keys import group_keys
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import rehash
@@ -73,7 +74,7 @@ class WindowedAggregate(Operator):
         self.name, self.delay, self.time_mode = name, delay, "None" if delay is None else "EventTime"
         self._time, self._shape, self._closes, self._aggregates = time, shape, closes, dict(aggregates)
         self._keys = pa.schema([schema.field(key) for key in keys])
-        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)])
+        self._cells = Cells([c for n, a in aggregates.items() for c in a.cells(n, schema)], name)
         columns = tuple(dict.fromkeys([*keys, time, *self._cells.sources]))
         self.sides = (Side(tuple(keys), columns, time),)
         outputs = [a.output_field(n, schema) for n, a in aggregates.items()]
@@ -102,7 +103,7 @@ class WindowedAggregate(Operator):
         group, first = group_rows(rehash(hashes, [panes], 0))
         values = self._cells.start(batch, group, first.size)
         counts = np.bincount(group, minlength=first.size).astype(np.int64)
-        keys = batch.select(self._keys.names).take(pa.array(first))
+        keys = group_keys(batch, self._keys.names, first)
         fields = [*keys.schema, (PANE, pa.int64()), (ROWS, pa.int64()), *values.schema]
         arrays = [*keys.columns, panes.take(pa.array(first)), pa.array(counts), *values.columns]
         return Rows(pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)), hashes.take(first))
