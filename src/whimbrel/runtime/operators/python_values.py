@@ -23,11 +23,9 @@ _SIMPLE = frozenset({bool, int, float, str, bytes, type(None)})
 def values_of(column: pa.Array) -> list[Any]:
     """What ``column.to_pylist()`` returns."""
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
-        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    if not _is_plain(kind):
+    if not (_is_flat(kind) or _knows_null(kind)):
         return column.to_pylist()  # type: ignore[no-any-return]
-    if not column.null_count:
+    if _knows_null(kind) or not column.null_count:
         return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
     values: list[Any] = column.fill_null(pa.scalar(0).cast(kind)).to_numpy(zero_copy_only=False).tolist()
     for place in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
@@ -65,11 +63,20 @@ def hashable(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def _is_plain(kind: pa.DataType) -> bool:
+def _is_flat(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _knows_null(kind: pa.DataType) -> bool:
+    """Whether numpy's form of the type has a value for null that becomes None."""
     if pa.types.is_timestamp(kind):
         return bool(kind.tz is None and kind.unit == "us")
     return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind)
+        pa.types.is_date32(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
     )
 
 
@@ -86,12 +93,12 @@ def _plain_tuple(value: tuple[Any, ...], zone: str) -> Any:
     return row(value.__fields__, parts) if isinstance(value, Row) and hasattr(value, "__fields__") else tuple(parts)
 
 
-_PLAIN: tuple[tuple[type, Callable[[Any, str], Any]], ...] = (
+_PLAIN: tuple[tuple[Any, Callable[[Any, str], Any]], ...] = (
     (datetime, _plain_time),
     (np.datetime64, lambda value, zone: _plain_time(pd.Timestamp(value), zone)),
     (np.generic, lambda value, _: value.item()),
     (tuple, _plain_tuple),
-    (list | np.ndarray, lambda value, zone: [plain(part, zone) for part in value]),  # type: ignore[list-item]
+    (list | np.ndarray, lambda value, zone: [plain(part, zone) for part in value]),
     (dict, lambda value, zone: {plain(key, zone): plain(part, zone) for key, part in value.items()}),
     (pd.Timedelta, lambda value, _: value.to_pytimedelta()),
 )
