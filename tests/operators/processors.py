@@ -83,3 +83,57 @@ class Nosy(StatefulProcessor):
 
     def close(self):
         pass
+
+
+class Witness(StatefulProcessor):
+    """Says what it is shown of times: in keys, rows and state, flat and nested; state remembers one epoch."""
+
+    OUTPUT = "k timestamp, at timestamp, held timestamp, nested struct<at:timestamp,all:array<timestamp>>, seen string"
+
+    def init(self, handle):
+        self._value = handle.getValueState("value", "at timestamp, nested struct<at:timestamp,all:array<timestamp>>")
+        self._list = handle.getListState("list", "at timestamp, day date")
+        self._map = handle.getMapState("map", "at timestamp", "at timestamp, n int")
+
+    def handleInputRows(self, key, rows, timerValues):
+        frame = pd.concat(list(rows), ignore_index=True)
+        held = self._value.get()
+        at = frame["at"][0]
+        lists, pairs = list(self._list.get()), sorted(self._map.iterator())
+        nested = [[str(pd.Timestamp(one)) for one in part] for part in frame["nested"]]
+        looked_up = self._map.getValue((at - pd.Timedelta(hours=1),))
+        seen = repr((key, at, held, lists, pairs, looked_up, str(frame["at"].dtype), nested))
+        self._value.update((at, (at, [at, at.to_pydatetime()])))
+        self._list.appendValue((at, at.date()))
+        self._map.updateValue((at,), (at.tz_localize("Europe/Berlin"), len(frame)))
+        shown = held[1] if held else {"at": at, "all": [at]}
+        before = pd.Series([held[0] if held else None], dtype="datetime64[ns]")
+        yield pd.DataFrame({"k": [key[0]], "at": [at], "held": before, "nested": [shown], "seen": [seen]})
+
+    def close(self):
+        pass
+
+
+class Punctual(StatefulProcessor):
+    """Sets a timer for the times of its rows, and says which were called when; one sets another that is due."""
+
+    OUTPUT = "k string, expiry long, n long"
+
+    def init(self, handle):
+        self._handle = handle
+        self._count = handle.getValueState("count", N)
+
+    def handleInputRows(self, key, rows, timerValues):
+        held = self._count.get()
+        self._count.update(((held[0] if held else 0) + 1,))
+        for frame in rows:
+            for at in frame["at"]:
+                self._handle.registerTimer(int(at.tz_localize("UTC").timestamp() * 1000))
+        return iter(())
+
+    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        expiry = expiredTimerInfo.getExpiryTimeInMs()
+        yield pd.DataFrame({"k": [key.k], "expiry": [expiry], "n": [self._count.get()[0]]})
+
+    def close(self):
+        pass

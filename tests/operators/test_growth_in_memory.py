@@ -6,6 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import LongType, StructField, StructType
 from tests.operators import test_aggregates_in_memory as drawn
 from tests.operators.drawing import MOVES, cases, epochs_of, rows_of, table_of
@@ -88,7 +89,7 @@ def test_a_fold_finds_the_default_in_a_column_that_its_keys_did_not_have():
     assert slots.run(table_of([("b", 0, 1)]))[0] == {"k": "b", "more": 101, "n": 2}
 
 
-class Keeping:
+class Keeping(StatefulProcessor):
     """Declares what it is told to, and says what it holds."""
 
     def __init__(self, **variables):
@@ -105,6 +106,9 @@ class Keeping:
         for name, state in self.held.items():
             state.update(tuple(range(len(self.variables[name]))))
         yield pd.DataFrame({"k": [key[0]], "found": [repr(found)]})
+
+    def close(self):
+        pass
 
 
 def test_a_processor_gains_a_state_and_a_field():

@@ -1,15 +1,15 @@
 """``processor``: an existing ``StatefulProcessor`` runs unchanged, its state in bins that move.
 
-One row of state per key: its variables, its timers, and the next time at which something of it falls due. An epoch
-reads the rows of its keys at once and writes the changed ones at once; between the two the processor works on plain
-Python values. As in Spark the rows of all keys come first, then the timers.
+An epoch reads the state of its keys at once and writes what has changed at once; between the two the processor works
+on plain Python values. As in Spark the rows of all keys come first, then the timers, then ``close``.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,15 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulP
 from whimbrel.model.errors import BadInput
 from whimbrel.runtime.operator import TICK_MS, Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.event_time import is_late
-from whimbrel.runtime.operators.processor_states import Entry, Handle, KeyState, Variable
+from whimbrel.runtime.operators.processor_blocks import Variable
+from whimbrel.runtime.operators.processor_frames import Answers, frames_of, key_tuples
+from whimbrel.runtime.operators.processor_keys import DUE, TABLE, TIMERS, KeyStates
+from whimbrel.runtime.operators.processor_states import Handle
+from whimbrel.runtime.operators.python_values import row
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.hashing import KeyHashes
 from whimbrel.state.ledger import TableSpec
-
-TABLE = "keys"
-TIMERS, DUE = "_timers", "_due"
-_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,16 @@ class Processor(Operator):
         self._keys = pa.schema([schema.field(key) for key in keys])
         self.sides = (Side(tuple(keys), tuple(schema.names), time.column),)
         self.output = ddl_of(output)
-        probe = Handle(time.mode != "None", time.mode == "ProcessingTime")
-        copy.deepcopy(processor).init(probe)  # type: ignore[arg-type]
-        self._variables = tuple(probe.variables.values())
+        self._variables: tuple[Variable, ...] = ()
+        probe = self._handle()
+        learned = copy.deepcopy(processor)
+        learned.init(probe)  # type: ignore[arg-type]
+        learned.close()
+        self._variables = tuple(probe.variables)
+
+    def _handle(self) -> Handle:
+        mode, known = self.time_mode, {variable.name: variable for variable in self._variables}
+        return Handle(mode != "None", mode == "ProcessingTime", self._time.zone, known)
 
     def tables(self) -> Sequence[TableSpec]:
         """One table: a row per key."""
@@ -88,13 +95,17 @@ class Processor(Operator):
 
     def begin(self, call: SlotCall, table: str, rows: Rows) -> None:
         """Tell the processor of every key's initial rows."""
-        _Turn.begin(self, call).initial(rows)
+        turn = _Turn.begin(self, call)
+        turn.initial(rows)
+        turn.processor.close()
 
     def process(self, call: SlotCall) -> Sequence[pa.RecordBatch]:
         """Rows of every key, then timers."""
         turn = _Turn.begin(self, call)
-        frames = [*turn.rows(self._on_time(call)), *turn.timers()]
-        return [self._to_batch(frame) for frame in frames if len(frame)]
+        turn.rows(self._on_time(call))
+        turn.timers()
+        turn.processor.close()
+        return turn.answers.batches()
 
     def _on_time(self, call: SlotCall) -> Rows:
         rows = call.rows
@@ -103,9 +114,6 @@ class Processor(Operator):
         late = is_late(rows.batch.column(self._time.column), call.late_ms)
         call.count_late(int(late.sum()))
         return Rows(rows.batch.filter(pa.array(~late)), rows.hashes.take(~late))
-
-    def _to_batch(self, frame: pd.DataFrame) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pandas(frame, schema=self._output, preserve_index=False)
 
 
 @dataclass(slots=True)
@@ -116,133 +124,73 @@ class _Turn:
     call: SlotCall
     handle: Handle
     processor: StatefulProcessor
-    times: Any
+    times: TimerValues
+    answers: Answers
 
     @staticmethod
     def begin(operator: Processor, call: SlotCall) -> _Turn:
-        mode = operator.time_mode
-        handle = Handle(mode != "None", mode == "ProcessingTime", {v.name: v for v in operator._variables})
-        handle.clock.now_ms = call.now_ms
+        handle = operator._handle()
+        handle.turn.now_ms = call.now_ms
         processor = copy.deepcopy(operator._processor)
         processor.init(handle)  # type: ignore[arg-type]
-        return _Turn(operator, call, handle, processor, TimerValues(call.now_ms, call.watermark_ms))
+        times = TimerValues() if operator.time_mode == "None" else TimerValues(call.now_ms, call.watermark_ms)
+        return _Turn(operator, call, handle, processor, times, Answers(operator._output, operator._time.zone))
 
-    def rows(self, rows: Rows) -> Iterator[pd.DataFrame]:
-        """The processor's answers to the rows."""
-        if not rows.batch.num_rows:
-            return
-        for key, frame in self._each_key(rows):
-            yield from self.processor.handleInputRows(key, iter([frame]), self.times)
+    def rows(self, rows: Rows) -> None:
+        """Tells the processor of the rows and takes its answers."""
+        handle, take, times = self.processor.handleInputRows, self.answers.take, self.times
+        self._each_key(rows, lambda key, frame: take(handle(key, iter((frame,)), times)))
 
     def initial(self, rows: Rows) -> None:
         """Lets the processor make state of rows that are no input."""
-        for key, frame in self._each_key(rows):
-            self.processor.handleInitialState(key, frame, self.times)
+        handle, times = self.processor.handleInitialState, self.times
+        self._each_key(rows, lambda key, frame: handle(key, frame, times))
 
-    def _each_key(self, rows: Rows) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-        """Every key with its rows, its state at hand; all states are kept after the last one."""
+    def _each_key(self, rows: Rows, tell: Callable[[tuple[Any, ...], pd.DataFrame], None]) -> None:
+        """Every key with its rows, its state at hand; what has changed is kept after the last one."""
+        if not rows.batch.num_rows:
+            return
         group, first = group_rows(rows.hashes)
         keys = rows.batch.select(self.operator._keys.names).take(pa.array(first))
-        order = np.argsort(group, kind="stable")
-        ends = np.cumsum(np.bincount(group))
-        frame = _to_pandas(rows.batch.take(pa.array(order)), self.operator._time.zone)
-        states = self._load(rows.hashes.take(first))
-        for state, key, start, end in zip(states, _tuples(keys), [0, *ends[:-1]], ends, strict=True):
-            self.handle.clock.state = state
-            yield key, frame.iloc[start:end]
-        self._save(rows.hashes.take(first), keys, states)
+        states = self._load(rows.hashes.take(first), keys)
+        sorted_rows = rows.batch.take(pa.array(np.argsort(group, kind="stable")))
+        frames, turn, zone = frames_of(sorted_rows, np.bincount(group), self._zone), self.handle.turn, self._zone
+        for place, key, frame in zip(count(), key_tuples(keys, zone), frames, strict=False):
+            turn.place = place
+            tell(key, frame)
+        states.save()
 
-    def timers(self) -> Iterator[pd.DataFrame]:
-        """The processor's answers to timers that have expired; TTL is seen to as well."""
+    def timers(self) -> None:
+        """Takes the processor's answers to timers that have expired, at the bound too; what has expired by TTL goes."""
+        if self.operator.time_mode == "None":
+            return
         bound = self.call.watermark_ms if self.operator.time_mode == "EventTime" else self.call.now_ms
         table = self.call.ledger.table(TABLE)
-        places = self.call.rows_below(table, DUE, bound + 1) if self.operator.time_mode != "None" else np.zeros(0, int)
+        places = self.call.rows_below(table, DUE, bound + 1)
         if not places.size:
             return
-        keys, hashes = table.read(places, self.operator._keys.names), table.hashes_of(places)
-        states = self._load(hashes)
-        due = [
-            (expiry, number, key)
-            for number, (state, key) in enumerate(zip(states, _tuples(keys), strict=True))
-            for expiry in state.timers
-            if expiry <= bound
-        ]
-        for expiry, number, key in sorted(due, key=lambda timer: timer[:2]):
-            state = self.handle.clock.state = states[number]
-            yield from self.processor.handleExpiredTimer(key, self.times, ExpiredTimerInfo(expiry))
-            state.timers.discard(expiry)
-        for state in states:
-            state.changed = True
-        self._save(hashes, keys, states)
+        keys = table.read(places, self.operator._keys.names)
+        states = self._load(table.hashes_of(places), keys)
+        names, named = keys.schema.names, key_tuples(keys, self._zone)
+        held = states.timers
+        due = [(expiry, place) for place in range(places.size) for expiry in held.of(place) if expiry <= bound]
+        for expiry, place in sorted(due):
+            self.handle.turn.place = place
+            info = ExpiredTimerInfo(expiry)
+            answers = self.processor.handleExpiredTimer(
+                key=row(names, named[place]), timerValues=self.times, expiredTimerInfo=info
+            )
+            self.answers.take(answers)
+            held.of(place).discard(expiry)
+            held.changed.add(place)
+        states.save()
 
-    def _load(self, hashes: KeyHashes) -> list[KeyState]:
+    def _load(self, hashes: KeyHashes, keys: pa.RecordBatch) -> KeyStates:
         table = self.call.ledger.table(TABLE)
-        places = table.find(hashes)
-        held = table.read(places[places >= 0]).to_pylist()
-        found: list[KeyState] = []
-        rows = iter(held)
-        for known in (places >= 0).tolist():
-            row = next(rows) if known else {}
-            variables = {
-                v.name: _living(_entries(row.get(v.name) or [], v), v, self.call.now_ms)
-                for v in self.operator._variables
-            }
-            found.append(KeyState(variables, set(row.get(TIMERS) or [])))
-        return found
+        states = KeyStates(table, self.operator._variables, self.handle.turn, hashes, keys)
+        self.handle.serve(states.blocks, states.timers)
+        return states
 
-    def _save(self, hashes: KeyHashes, keys: pa.RecordBatch, states: list[KeyState]) -> None:
-        table = self.call.ledger.table(TABLE)
-        alive = np.array([s.changed and bool(s.timers or any(s.entries.values())) for s in states], np.bool_)
-        gone = np.array([s.changed for s in states], np.bool_) & ~alive
-        old = table.find(hashes.take(gone))
-        table.delete(old[old >= 0])
-        kept = [state for state, lives in zip(states, alive.tolist(), strict=True) if lives]
-        if kept:
-            places, _ = table.ensure(hashes.take(alive), keys.filter(pa.array(alive)))
-            table.write(places, self._to_values(kept))
-
-    def _to_values(self, states: list[KeyState]) -> pa.RecordBatch:
-        now = self.call.now_ms
-        columns = [
-            pa.array([[_to_dict(e) for e in _living(s.entries[v.name], v, now)] for s in states], v.type)
-            for v in self.operator._variables
-        ]
-        timers = pa.array([sorted(state.timers) for state in states], pa.list_(pa.int64()))
-        due = pa.array([self._due(state) for state in states], pa.int64())
-        names = [v.name for v in self.operator._variables]
-        return pa.RecordBatch.from_arrays([*columns, timers, due], names=[*names, TIMERS, DUE])
-
-    def _due(self, state: KeyState) -> int:
-        ends = [
-            e.at + v.ttl_ms for v in self.operator._variables if v.ttl_ms is not None for e in state.entries[v.name]
-        ]
-        return min([*state.timers, *ends], default=_NEVER)
-
-
-def _living(entries: list[Entry], variable: Variable, now_ms: int) -> list[Entry]:
-    ttl = variable.ttl_ms
-    return entries if ttl is None else [e for e in entries if e.at + ttl > now_ms]
-
-
-def _entries(held: list[dict[str, Any]], variable: Variable) -> list[Entry]:
-    keys = [f"k{i}" for i in range(len(variable.key))]
-    values = [f"v{i}" for i in range(len(variable.value))]
-    return [Entry(e["at"], tuple(e[k] for k in keys), tuple(e[v] for v in values)) for e in held]
-
-
-def _to_dict(entry: Entry) -> dict[str, Any]:
-    keys = {f"k{i}": value for i, value in enumerate(entry.key)}
-    return {"at": entry.at} | keys | {f"v{i}": value for i, value in enumerate(entry.value)}
-
-
-def _tuples(keys: pa.RecordBatch) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
-
-
-def _to_pandas(batch: pa.RecordBatch, zone: str) -> pd.DataFrame:
-    """Rows as Spark shows them to a processor: times without a zone, in the session's."""
-    frame = batch.to_pandas(date_as_object=True)
-    for name in frame.columns:
-        if isinstance(frame[name].dtype, pd.DatetimeTZDtype):
-            frame[name] = frame[name].dt.tz_convert(zone).dt.tz_localize(None)
-    return frame
+    @property
+    def _zone(self) -> str:
+        return self.operator._time.zone

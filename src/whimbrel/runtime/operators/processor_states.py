@@ -1,86 +1,67 @@
 """What a ``StatefulProcessor`` asks of Spark, answered from a bin: value, list and map state, timers and TTL.
 
-Every variable of a key is a list of entries, each with the time of its last write. A variable is declared once, in
-``init``, which therefore also runs where the stream is built; what has no place in a bin is refused there by name.
+A variable is declared once, in ``init``, which therefore also runs where the stream is built; what has no place in a
+bin is refused there by name. The variables of a turn's keys lie in blocks, which the handle gives to their states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from whimbrel.model.errors import BadInput
+from whimbrel.runtime.operators.processor_blocks import (
+    BLOCKS,
+    Block,
+    ListBlock,
+    MapBlock,
+    TimerBlock,
+    Turn,
+    ValueBlock,
+    Values,
+    Variable,
+)
+from whimbrel.runtime.operators.python_values import hashable, plain, row
 from whimbrel.runtime.schemas import arrow_of, parse_ddl
 
-Values = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """One state variable: ``kind`` value, list or map; the schema of its (map) keys and values; its TTL."""
-
-    name: str
-    kind: str
-    value: pa.Schema
-    key: pa.Schema
-    ttl_ms: int | None
-
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the column that holds it: a list of entries."""
-        key = [pa.field(f"k{i}", f.type) for i, f in enumerate(self.key)]
-        value = [pa.field(f"v{i}", f.type) for i, f in enumerate(self.value)]
-        return pa.list_(pa.struct([("at", pa.int64()), *key, *value]))
-
-
-@dataclass(slots=True)
-class Entry:
-    """One value with the time of its last write, and its key in a map."""
-
-    at: int
-    key: Values
-    value: Values
-
-
-@dataclass(slots=True)
-class KeyState:
-    """All that is kept for one key, as Python values; ``changed`` says whether it must be written."""
-
-    entries: dict[str, list[Entry]]
-    timers: set[int] = field(default_factory=set)
-    changed: bool = False
-
-
-@dataclass(slots=True)
-class Clock:
-    """The key whose turn it is and the time, shared by all variables of a processor."""
-
-    now_ms: int = 0
-    state: KeyState = field(default_factory=lambda: KeyState({}))
+S = TypeVar("S", bound="_State")
+_NOBODY = np.zeros(0, np.int64)
 
 
 class Handle:
-    """The ``StatefulProcessorHandle`` that the processor's ``init`` gets."""
+    """The ``StatefulProcessorHandle`` that the processor's ``init`` gets; ``turn`` says whose turn it is."""
 
-    def __init__(self, timers: bool, ttl: bool, known: Mapping[str, Variable] | None = None) -> None:
+    def __init__(self, timers: bool, ttl: bool, zone: str, known: Mapping[str, Variable] | None = None) -> None:
         # Spark reads DDL on the driver only: a worker is given the variables as the driver understood them.
         self._known = known or {}
-        self.variables: dict[str, Variable] = {}
-        self.clock = Clock()
+        self.turn = Turn(zone=zone)
+        self._states: dict[str, _State] = {}
         self._timers, self._ttl = timers, ttl
+        self._block = TimerBlock(1, _NOBODY, None)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """What the processor has declared."""
+        return [state.variable for state in self._states.values()]
+
+    def serve(self, blocks: Sequence[Block], timers: TimerBlock) -> None:
+        """Answers for the keys of these blocks, one per variable, from now on."""
+        self._block = timers
+        for block in blocks:
+            if block.variable.name in self._states:
+                self._states[block.variable.name].serve(block)
 
     def getValueState(self, stateName: str, schema: Any, ttlDurationMs: int | None = None) -> ValueState:  # noqa: N802
         """A single value per key."""
-        return ValueState(self.clock, self._declare(stateName, "value", schema, None, ttlDurationMs))
+        return self._add(ValueState(self.turn, self._declare(stateName, "value", schema, None, ttlDurationMs)))
 
     def getListState(self, stateName: str, schema: Any, ttlDurationMs: int | None = None) -> ListState:  # noqa: N802
         """A list of values per key."""
-        return ListState(self.clock, self._declare(stateName, "list", schema, None, ttlDurationMs))
+        return self._add(ListState(self.turn, self._declare(stateName, "list", schema, None, ttlDurationMs)))
 
     def getMapState(  # noqa: N802
         self,
@@ -90,24 +71,26 @@ class Handle:
         ttlDurationMs: int | None = None,
     ) -> MapState:
         """A map per key."""
-        return MapState(self.clock, self._declare(stateName, "map", valueSchema, userKeySchema, ttlDurationMs))
+        return self._add(
+            MapState(self.turn, self._declare(stateName, "map", valueSchema, userKeySchema, ttlDurationMs))
+        )
 
     def registerTimer(self, expiryTimestampMs: int) -> None:  # noqa: N802
         """Calls ``handleExpiredTimer`` for the current key once this time has passed."""
         self._need_timers("registerTimer")
-        self.clock.state.timers.add(int(expiryTimestampMs))
-        self.clock.state.changed = True
+        self._block.of(self.turn.place).add(int(expiryTimestampMs))
+        self._block.changed.add(self.turn.place)
 
     def deleteTimer(self, expiryTimestampMs: int) -> None:  # noqa: N802
         """Forgets a timer of the current key."""
         self._need_timers("deleteTimer")
-        self.clock.state.timers.discard(int(expiryTimestampMs))
-        self.clock.state.changed = True
+        self._block.of(self.turn.place).discard(int(expiryTimestampMs))
+        self._block.changed.add(self.turn.place)
 
     def listTimers(self) -> Iterator[int]:  # noqa: N802
         """The timers of the current key, earliest first."""
         self._need_timers("listTimers")
-        return iter(sorted(self.clock.state.timers))
+        return iter(sorted(self._block.of(self.turn.place)))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -121,123 +104,153 @@ class Handle:
         if not self._timers:
             raise BadInput(f"{what} needs a time mode: pass time_mode='ProcessingTime' or 'EventTime'")
 
+    def _add(self, state: S) -> S:
+        self._states[state.variable.name] = state
+        return state
+
     def _declare(self, name: str, kind: str, value: Any, key: Any, ttl_ms: int | None) -> Variable:
-        if name in self.variables:
+        if name in self._states:
             raise BadInput(f"the processor declares the state {name!r} twice: give each a name of its own")
         if ttl_ms is not None and not self._ttl:
             raise BadInput(f"the TTL of state {name!r} needs time_mode='ProcessingTime', as in Spark")
         if name in self._known:
-            self.variables[name] = self._known[name]
             return self._known[name]
         keys = pa.schema([]) if key is None else _schema(key, f"key of state {name!r}")
-        made = Variable(name, kind, _schema(value, f"schema of state {name!r}"), keys, ttl_ms)
-        self.variables[name] = made
-        return made
+        return Variable(name, kind, _schema(value, f"schema of state {name!r}"), keys, ttl_ms)
 
 
 class _State:
-    def __init__(self, clock: Clock, variable: Variable) -> None:
-        self._clock, self._variable = clock, variable
+    """A state of the current key. Writes in ``init``, which has no key, go nowhere, as in Spark's driver."""
+
+    def __init__(self, turn: Turn, variable: Variable) -> None:
+        self._turn, self.variable = turn, variable
+        self._width, self._what = len(variable.value), f"state {variable.name!r}"
+        self._block: Any
+        self.serve(BLOCKS[variable.kind](variable, turn, 1, _NOBODY, None))
+
+    def serve(self, block: Block) -> None:
+        """Answers for the keys of this block from now on."""
+        self._block = block
 
     def exists(self) -> bool:
         """Whether the current key has anything here."""
-        return bool(self._living())
+        return not self._block.empty(self._turn.place)
 
-    def clear(self) -> None:
-        """Forgets what the current key has here."""
-        self._set([])
-
-    def _living(self) -> list[Entry]:
-        held = self._clock.state.entries.get(self._variable.name, [])
-        ttl = self._variable.ttl_ms
-        return held if ttl is None else [e for e in held if e.at + ttl > self._clock.now_ms]
-
-    def _set(self, entries: list[Entry]) -> None:
-        self._clock.state.entries[self._variable.name] = entries
-        self._clock.state.changed = True
-
-    def _entry(self, value: Any, key: Any = ()) -> Entry:
-        name = self._variable.name
-        values = _plain(value, len(self._variable.value), f"state {name!r}")
-        return Entry(self._clock.now_ms, _plain(key, len(self._variable.key), f"the key of state {name!r}"), values)
+    def _plain(self, value: Any, width: int, what: str) -> Values:
+        if not isinstance(value, tuple | list) or len(value) != width:
+            raise BadInput(f"{what} takes a tuple of {width} values, not {value!r}")
+        zone = self._turn.zone
+        return tuple([plain(part, zone) for part in value])
 
 
 class ValueState(_State):
     """Spark's ``ValueState``."""
 
+    _block: ValueBlock
+
     def get(self) -> Values | None:
         """The value, or None."""
-        held = self._living()
-        return held[0].value if held else None
+        return self._block.held[self._turn.place]  # type: ignore[no-any-return]
 
     def update(self, newValue: Values) -> None:
         """Replaces the value."""
-        self._set([self._entry(newValue)])
+        self._put(self._plain(newValue, self._width, self._what))
+
+    def clear(self) -> None:
+        """Forgets the value."""
+        self._put(None)
+
+    def _put(self, value: Values | None) -> None:
+        place, block = self._turn.place, self._block
+        block.held[place], block.times[place] = value, self._turn.now_ms
+        block.changed.add(place)
 
 
 class ListState(_State):
     """Spark's ``ListState``."""
 
+    _block: ListBlock
+
     def get(self) -> Iterator[Values]:
-        """The values in order."""
-        return iter([entry.value for entry in self._living()])
+        """The values in order, as they are now."""
+        return iter(self._block.of(self._turn.place)[:])
 
     def put(self, newState: Sequence[Values]) -> None:
         """Replaces the list."""
-        self._set([self._entry(value) for value in newState])
+        values = [self._plain(value, self._width, self._what) for value in newState]
+        self.clear()
+        self._extend(values)
 
     def appendValue(self, newState: Values) -> None:  # noqa: N802
         """Adds one value at the end."""
-        self._set([*self._living(), self._entry(newState)])
+        self._extend((self._plain(newState, self._width, self._what),))
 
     def appendList(self, newState: Sequence[Values]) -> None:  # noqa: N802
         """Adds values at the end."""
-        self._set([*self._living(), *(self._entry(value) for value in newState)])
+        self._extend([self._plain(value, self._width, self._what) for value in newState])
+
+    def clear(self) -> None:
+        """Forgets the list."""
+        place, block = self._turn.place, self._block
+        block.held[place], block.times[place] = [], []
+        block.changed.add(place)
+
+    def _extend(self, values: Sequence[Values]) -> None:
+        place, block = self._turn.place, self._block
+        block.of(place).extend(values)
+        block.times[place].extend([self._turn.now_ms] * len(values))
+        block.changed.add(place)
 
 
 class MapState(_State):
     """Spark's ``MapState``."""
 
+    _block: MapBlock
+
     def getValue(self, key: Values) -> Values | None:  # noqa: N802
-        """The value of a map key, or None."""
-        wanted = self._entry_key(key)
-        return next((e.value for e in self._living() if e.key == wanted), None)
+        """The value of a map key as a row, or None."""
+        found = self._block.of(self._turn.place).get(self._key(key))
+        return None if found is None else row(self.variable.value.names, found)
 
     def containsKey(self, key: Values) -> bool:  # noqa: N802
         """Whether the map has this key."""
-        wanted = self._entry_key(key)
-        return any(e.key == wanted for e in self._living())
+        return self._key(key) in self._block.of(self._turn.place)
 
     def updateValue(self, key: Values, value: Values) -> None:  # noqa: N802
         """Sets the value of a map key."""
-        new = self._entry(value, key)
-        self._set([*(e for e in self._living() if e.key != new.key), new])
+        place, block, wanted = self._turn.place, self._block, self._key(key)
+        block.of(place)[wanted] = self._plain(value, self._width, self._what)
+        block.times[place][wanted] = self._turn.now_ms
+        block.changed.add(place)
 
     def removeKey(self, key: Values) -> None:  # noqa: N802
         """Forgets a map key."""
-        wanted = self._entry_key(key)
-        self._set([e for e in self._living() if e.key != wanted])
+        place, block, wanted = self._turn.place, self._block, self._key(key)
+        if block.of(place).pop(wanted, None) is not None:
+            block.times[place].pop(wanted, None)
+            block.changed.add(place)
 
     def iterator(self) -> Iterator[tuple[Values, Values]]:
-        """All (key, value) pairs."""
-        return iter([(e.key, e.value) for e in self._living()])
+        """All (key, value) pairs, as they are now."""
+        return iter(list(self._block.of(self._turn.place).items()))
 
     def keys(self) -> Iterator[Values]:
         """All map keys."""
-        return iter([e.key for e in self._living()])
+        return iter(list(self._block.of(self._turn.place)))
 
     def values(self) -> Iterator[Values]:
         """All values."""
-        return iter([e.value for e in self._living()])
+        return iter(list(self._block.of(self._turn.place).values()))
 
-    def _entry_key(self, key: Any) -> Values:
-        return _plain(key, len(self._variable.key), f"the key of state {self._variable.name!r}")
+    def clear(self) -> None:
+        """Forgets the map."""
+        place, block = self._turn.place, self._block
+        block.held[place], block.times[place] = {}, {}
+        block.changed.add(place)
 
-
-def _plain(value: Any, width: int, what: str) -> Values:
-    if not isinstance(value, tuple | list) or len(value) != width:
-        raise BadInput(f"{what} takes a tuple of {width} values, not {value!r}")
-    return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
+    def _key(self, key: Any) -> Values:
+        names = self.variable.key
+        return tuple(map(hashable, self._plain(key, len(names), f"the key of {self._what}")))
 
 
 def _schema(schema: Any, what: str) -> pa.Schema:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 from whimbrel.model.errors import OperatorFailed
 from whimbrel.runtime.operator import Operator, Rows, Side, SlotCall
 from whimbrel.runtime.operators.expiry import Expiry
+from whimbrel.runtime.operators.python_values import values_of
 from whimbrel.runtime.schemas import ddl_of
 from whimbrel.state.grouping import group_rows
 from whimbrel.state.ledger import TableSpec
@@ -86,28 +88,32 @@ class StateMachine(Operator):
         return [pa.RecordBatch.from_arrays([*changed.columns, *values.columns], schema=self._output)]
 
     def _states_before(self, old: pa.RecordBatch, fresh: np.ndarray[Any, Any]) -> list[Any]:
-        shape = namedtuple("State", self._state.names, rename=True)  # type: ignore[misc]
-        columns = [column.to_pylist() for column in old.columns]
-        return [None if new else shape(*values) for new, *values in zip(fresh.tolist(), *columns, strict=True)]
+        states = _named_tuples("State", old)
+        for place in np.flatnonzero(fresh).tolist():
+            states[place] = None
+        return states
 
     def _fold_all(self, keys: pa.RecordBatch, before: list[Any], grouped: list[list[Any]], call: SlotCall) -> list[Any]:
-        after = []
-        for place, (state, rows) in enumerate(zip(before, grouped, strict=True)):
-            try:
-                result = self._fold(state, rows)
-            except Exception as error:
-                raise self._failure(f"fold raised {type(error).__name__}: {error}", keys, place, call) from error
-            after.append(self._checked(result, keys, place, call))
-        return after
+        fold, after = self._fold, []
+        try:
+            for state, rows in zip(before, grouped, strict=True):
+                after.append(fold(state, rows))
+        except Exception as error:
+            raise self._failure(f"fold raised {type(error).__name__}: {error}", keys, len(after), call) from error
+        return self._checked(after, keys, call)
 
-    def _checked(self, result: Any, keys: pa.RecordBatch, place: int, call: SlotCall) -> tuple[Any, ...] | None:
-        if result is None:
-            return None
-        state = tuple(result) if isinstance(result, tuple | list) else (result,)
-        if len(state) != len(self._state):
-            wanted = ", ".join(self._state.names)
-            raise self._failure(f"fold returned {len(state)} values where the state is ({wanted})", keys, place, call)
-        return state
+    def _checked(self, results: list[Any], keys: pa.RecordBatch, call: SlotCall) -> list[Any]:
+        """Every result as a tuple of the state's columns, or None."""
+        width = len(self._state)
+        kinds = {kind for kind in set(map(type, results)) if kind is not type(None)}
+        if not any(issubclass(kind, tuple | list) for kind in kinds) and width == 1:
+            return [None if result is None else (result,) for result in results]
+        for place, result in enumerate(results):
+            given = len(result) if isinstance(result, tuple | list) else 1
+            if given != width and result is not None:
+                wanted = ", ".join(self._state.names)
+                raise self._failure(f"fold returned {given} values where the state is ({wanted})", keys, place, call)
+        return [result if result is None or isinstance(result, tuple | list) else (result,) for result in results]
 
     def _to_batch(self, states: list[tuple[Any, ...]], call: SlotCall) -> pa.RecordBatch:
         columns = list(zip(*states, strict=True)) or [()] * len(self._state)
@@ -132,9 +138,14 @@ class StateMachine(Operator):
 
 
 def _grouped(batch: pa.RecordBatch, group: np.ndarray[Any, Any], groups: int) -> list[list[Any]]:
-    shape = namedtuple("Row", batch.schema.names, rename=True)  # type: ignore[misc]
-    grouped: list[list[Any]] = [[] for _ in range(groups)]
-    columns = [column.to_pylist() for column in batch.columns]
-    for g, values in zip(group.tolist(), zip(*columns, strict=True), strict=True):
-        grouped[g].append(shape(*values))
-    return grouped
+    """Each group's rows, in order."""
+    ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
+    rows = _named_tuples("Row", batch.take(pa.array(np.argsort(group, kind="stable"))))
+    return [rows[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _named_tuples(name: str, batch: pa.RecordBatch) -> list[Any]:
+    shape = namedtuple(name, batch.schema.names, rename=True)  # type: ignore[misc]
+    # What the tuple's own constructor does, without a Python call per row.
+    make = partial(tuple.__new__, shape)
+    return list(map(make, zip(*map(values_of, batch.columns), strict=True)))
