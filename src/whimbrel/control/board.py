@@ -108,7 +108,7 @@ class Board:
         if seal is None or not seal.plan:
             return 0
         record = self.log.migration(seal.plan)
-        return len(assignment.moves_to(target_of(seal, seal.plan, record, self.seals.assignment)))
+        return len(assignment.moves_to(target_of(seal, record, self.seals.assignment)))
 
     def _unread(self, seal: Seal | None) -> list[Numbered]:
         return self.log.after(seal.log_read if seal else 0)

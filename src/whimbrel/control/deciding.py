@@ -68,12 +68,9 @@ def decide(
     return _seal_step(seal, stamped, remaining, around)
 
 
-def target_of(seal: Seal, number: int, record: Migration, stamped: Callable[[str], StampedAssignment]) -> Assignment:
-    """Where a plan or a rollback that is under way leads: a plan says so itself, a rollback was resolved when it was read."""
-    if isinstance(record, PlanPosted):
-        return Assignment(record.target)
-    assert number in (seal.plan, *seal.waiting), f"rollback {number} is not under way"
-    return stamped(seal.rollback_to).assignment
+def target_of(seal: Seal, record: Migration, stamped: Callable[[str], StampedAssignment]) -> Assignment:
+    """Where the plan or rollback in progress leads: a plan says so itself, a rollback was resolved when it was read."""
+    return Assignment(record.target) if isinstance(record, PlanPosted) else stamped(seal.rollback_to).assignment
 
 
 def _read(seal: Seal, numbered: Numbered) -> Seal:
@@ -105,7 +102,7 @@ def _plan_in_progress(seal: Seal, stamped: StampedAssignment, around: Surroundin
         if not seal.plan:
             number, *rest = seal.waiting
             seal = replace(seal, plan=number, plan_steps=0, waiting=tuple(rest), batch_size=0.0)
-        target = target_of(seal, seal.plan, around.record(seal.plan), around.stamped)
+        target = target_of(seal, around.record(seal.plan), around.stamped)
         remaining = stamped.assignment.moves_to(target)
         if remaining:
             return seal, remaining
