@@ -12,7 +12,7 @@ from tests.operators.micro_batches import Input, run_migrating, same
 KINDS = ("inner", "left", "right", "full")
 OUT = ["k", "at", "v", "then", "w"]
 BOUNDS = {"left_time": "at", "right_time": "then", "within": ("4 seconds", "6 seconds"), "watermark": "30 seconds"}
-NEAR = fn.expr("k = k2 AND then >= at - INTERVAL 4 SECONDS AND then <= at + INTERVAL 6 SECONDS")
+NEAR = "k = k2 AND then >= at - INTERVAL 4 SECONDS AND then <= at + INTERVAL 6 SECONDS"
 
 
 def batches(rng):
@@ -45,7 +45,7 @@ def test_every_join_is_that_of_spark_while_bins_migrate(spark, tmp_path, seed):
     ours = run_migrating(spark, tmp_path, build, [left, right])
     one = spark.read.parquet(str(left.folder))
     other = renamed(spark.read.parquet(str(right.folder))).withColumnRenamed("k", "k2")
-    found = {how: one.join(other, NEAR, how) for how in KINDS}
+    found = {how: one.join(other, fn.expr(NEAR), how) for how in KINDS}
     found["unbounded"] = one.join(other, fn.expr("k = k2"))
     theirs = []
     for how, joined in found.items():
