@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from whimbrel.model import BadInput
 from whimbrel.placement import generate_instance, place
 from whimbrel.placement.churn import ARRIVE, DEPART, arrivals_only, draw_events, lifetimes_of
 from whimbrel.placement.result import traffic_of_live
-from whimbrel.placement.simulation import RULES, SETTLE_DRAWS, simulate
+from whimbrel.placement.simulation import RULES, simulate
 
 
 def rng(seed=1):
@@ -42,21 +41,16 @@ def test_without_departures_the_simulator_places_as_place_does(rule):
     assert course.server.tolist() == place(instance, rule, rng()).server.tolist()
 
 
-@pytest.mark.parametrize(
-    ("mean_lifetime", "nu", "alpha", "draws"), [(None, "1/500", 1, 64), (4000, "1/200", 2, SETTLE_DRAWS)]
-)
-def test_settling_beats_least_cost_by_eight_percent_at_equal_balance_with_one_move_per_arrival(
-    mean_lifetime, nu, alpha, draws
-):
+@pytest.mark.parametrize(("mean_lifetime", "share"), [(None, 0.94), (4000, 0.92)])
+def test_settling_beats_least_cost_at_equal_balance_with_at_most_one_move_per_arrival(mean_lifetime, share):
     events = draw_events(20_000, rng(7), mean_lifetime=mean_lifetime)
     instance = generate_instance(events.arrivals, 2.0, 2, 20, rng(8))
     plain = simulate(instance, events, "least-cost", rng(9))
-    tight = replace(instance, nu=Fraction(nu), alpha=Fraction(alpha))
-    settled = simulate(tight, events, "settling", rng(9), settle_draws=draws)
+    settled = simulate(instance, events, "settling", rng(9))
     half = len(plain.series) // 2
     ratios = settled.replication_factors() / plain.replication_factors()
-    assert ratios[-1] <= 0.92
-    assert ratios[half:].mean() <= 0.92
+    assert ratios[-1] <= share
+    assert ratios[half:].mean() <= share
     assert settled.imbalances()[half:].mean() <= plain.imbalances()[half:].mean()
     assert settled.imbalances()[-1] <= plain.imbalances()[-1]
     arrived = np.searchsorted(np.sort(events.step[events.kind == ARRIVE]), settled.column("step"))

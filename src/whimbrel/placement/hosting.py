@@ -1,10 +1,10 @@
 """Servers with the queries that they host right now, for compiled kernels that add, move and remove queries.
 
-Invariants: ``receives[s]`` holds the servers on which ``replicas`` counts a reader of ``s``; ``traffic[j]`` is the
-rate of the sources that ``j`` receives; ``loads[j]`` is the work on ``j`` and ``fullness[j]`` that per capacity;
-``where[q]`` is the server of query ``q``, -1 while it is not live; the live queries are the first ``totals[LIVE]``
-entries of ``live``; ``heap`` holds the servers that are up, the one with the least (``value``, ``fullness``, number) on
-top, where ``value`` is the part of a rule's key that the server itself brings.
+Invariants: ``receives[s]`` holds the ``reach[s]`` servers on which ``replicas`` counts one of the ``readers[s]``
+readers of ``s``; ``traffic[j]`` is the rate of the sources that ``j`` receives; ``loads[j]`` is the work on ``j`` and
+``fullness[j]`` that per capacity; ``where[q]`` is the server of query ``q``, -1 while it is not live; the live queries
+are the first ``totals[LIVE]`` entries of ``live``; ``heap`` holds the servers that are up, the one with the least
+(``value``, ``fullness``, number) on top, where ``value`` is the part of a rule's key that the server itself brings.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Hosts(NamedTuple):
     live: NDArray[np.int32]
     position: NDArray[np.int32]
     readers: Integers
+    reach: Integers
     totals: Integers
 
 
@@ -88,6 +89,7 @@ def empty_hosts(network: Network, capacities: Integers, most_servers: int, weigh
         np.full(queries, -1, dtype=np.int32),
         np.zeros(queries, dtype=np.int32),
         np.zeros(queries, dtype=np.int32),
+        np.zeros(sources, dtype=np.int64),
         np.zeros(sources, dtype=np.int64),
         np.array([0, 0, servers, 0, int(capacities.sum())], dtype=np.int64),
     )
@@ -138,6 +140,7 @@ def enter(q: int, j: int, network: Network, hosts: Hosts) -> None:
         hosts.readers[s] += 1
         if add_reader(s, j, hosts.replicas) == 1:
             put(hosts.receives[s], j)
+            hosts.reach[s] += 1
             hosts.traffic[j] += network.rates[s]
     _carry(j, network.work[q], hosts)
 
@@ -155,6 +158,7 @@ def leave(q: int, network: Network, hosts: Hosts) -> None:
         hosts.readers[s] -= 1
         if remove_reader(s, j, hosts.replicas) == 0:
             drop(hosts.receives[s], j)
+            hosts.reach[s] -= 1
             hosts.traffic[j] -= network.rates[s]
     _carry(j, -network.work[q], hosts)
 

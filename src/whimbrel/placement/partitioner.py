@@ -36,9 +36,9 @@ class Effort:
     The first ``smooth_share`` of them go by a smoother weight than the traffic (``annealing``).
     """
 
-    per_piece: int = 450
+    per_piece: int = 900
     least: int = 20_000
-    most: int = 40_000_000
+    most: int = 72_000_000
     hot: float = 0.3
     cold: float = 0.08
     smooth_share: float = 0.7

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from whimbrel.placement.bits import lowest
+from whimbrel.placement.bits import ONE, lowest
 from whimbrel.placement.choosing import first_with_room, least_full
 from whimbrel.placement.hosting import LIVE, MOVES, Hosts, Network, enter, leave
 from whimbrel.placement.instance import Integers
@@ -123,8 +123,25 @@ def _cost_of_joining(q: int, j: int, network: Network, hosts: Hosts) -> float:
 
 
 @njit(cache=True)
+def _best_of(
+    q: int, word: int, servers: np.uint64, full_too: bool, rooms: _Rooms, network: Network, hosts: Hosts
+) -> tuple[int, float]:
+    """The server that ``q`` joins most cheaply of those in one word, its own left out, and that cost; -1 without one."""
+    j, best = -1, np.inf
+    while servers != 0:
+        i = 64 * word + lowest(servers)
+        servers &= servers - ONE
+        if i == hosts.where[q] or not (full_too or _may(i, network.work[q], rooms, hosts)):
+            continue
+        cost = _cost_of_joining(q, i, network, hosts)
+        if cost < best or (cost == best and hosts.fullness[i] < hosts.fullness[j]):
+            best, j = cost, i
+    return j, best
+
+
+@njit(cache=True)
 def _cheapest(q: int, full_too: bool, rooms: _Rooms, network: Network, hosts: Hosts) -> tuple[int, float]:
-    """The server that ``q`` joins most cheaply, other than its own, and that cost; -1 without one.
+    """The server that the arriving ``q`` joins most cheaply, and that cost; -1 without one.
 
     Only those that receive one of its sources are looked at, and only those with room unless ``full_too``.
     """
@@ -133,14 +150,29 @@ def _cheapest(q: int, full_too: bool, rooms: _Rooms, network: Network, hosts: Ho
         touched = np.uint64(0)
         for e in range(network.offsets[q], network.offsets[q + 1]):
             touched |= hosts.receives[network.sources[e], word]
-        while touched != 0:
-            i = 64 * word + lowest(touched)
-            touched &= touched - np.uint64(1)
-            if i == hosts.where[q] or not (full_too or _may(i, network.work[q], rooms, hosts)):
-                continue
-            cost = _cost_of_joining(q, i, network, hosts)
-            if cost < best or (cost == best and hosts.fullness[i] < hosts.fullness[j]):
-                best, j = cost, i
+        i, cost = _best_of(q, word, touched, full_too, rooms, network, hosts)
+        if cost < best or (i >= 0 and cost == best and hosts.fullness[i] < hosts.fullness[j]):
+            best, j = cost, i
+    return j, best
+
+
+@njit(cache=True)
+def _way_out(q: int, rooms: _Rooms, network: Network, hosts: Hosts) -> tuple[int, float]:
+    """A server with room that the live ``q`` could move to, and the cost of joining it; -1 without one.
+
+    Only servers that receive the least spread of its sources that reaches another one are looked at: the others are
+    read nearly everywhere, so they hardly tell servers apart.
+    """
+    source, least, j, best = -1, len(hosts.up) + 1, -1, np.inf
+    for e in range(network.offsets[q], network.offsets[q + 1]):
+        if 1 < hosts.reach[network.sources[e]] < least:
+            source, least = network.sources[e], hosts.reach[network.sources[e]]
+    if source < 0:
+        return j, best
+    for word in range(hosts.receives.shape[1]):
+        i, cost = _best_of(q, word, hosts.receives[source, word], False, rooms, network, hosts)
+        if cost < best:
+            best, j = cost, i
     return j, best
 
 
@@ -171,25 +203,30 @@ def _best_move(
         saved = _saved_by_leaving(v, network, hosts)
         if saved <= most or v == q:
             continue
-        j, cost = _cheapest(v, False, rooms, network, hosts)
+        j, cost = _way_out(v, rooms, network, hosts)
         if j >= 0 and saved - cost > most:
             mover, target, most = v, j, saved - cost
     return mover, target, most, state
 
 
 @njit(cache=True)
-def _best_leaver(q: int, rooms: _Rooms, network: Network, hosts: Hosts, settling: Settling) -> tuple[int, int, float]:
-    """The guest of the server of ``q`` that leaves it most cheaply, where to, and what that saves: -1 without one."""
-    leaver, target, most = -1, -1, -np.inf
+def _best_leaver(
+    q: int, least: float, rooms: _Rooms, network: Network, hosts: Hosts, settling: Settling
+) -> tuple[int, int]:
+    """The guest of the server of ``q`` that leaves it most cheaply, and where to; -1 where none saves over ``least``.
+
+    What it saves may be less than nothing, if ``least`` is.
+    """
+    leaver, target = -1, -1
     for _ in range(settling.draws):
         v = next_of_ring(hosts.where[q], settling.guests)
-        if v == q:
-            continue
         saved = _saved_by_leaving(v, network, hosts)
-        j, cost = _cheapest(v, False, rooms, network, hosts)
-        if j >= 0 and saved - cost > most:
-            leaver, target, most = v, j, saved - cost
-    return leaver, target, most
+        if saved <= least or v == q:
+            continue
+        j, cost = _way_out(v, rooms, network, hosts)
+        if j >= 0 and saved - cost > least:
+            leaver, target, least = v, j, saved - cost
+    return leaver, target
 
 
 @njit(cache=True)
@@ -210,8 +247,8 @@ def arrive_and_settle(q: int, network: Network, hosts: Hosts, settling: Settling
     gain = _saved_by_leaving(q, network, hosts) - wish if wished >= 0 and wished != home else 0.0
     if gain > most:
         _shift(q, wished, network, hosts, settling)
-        leaver, door, saved = _best_leaver(q, rooms, network, hosts, settling)
-        if leaver >= 0 and gain + saved > most:
+        leaver, door = _best_leaver(q, most - gain, rooms, network, hosts, settling)
+        if leaver >= 0:
             mover, target = leaver, door
         else:
             _shift(q, home, network, hosts, settling)
