@@ -140,3 +140,10 @@ def test_spoiled_control_objects_are_found(spark, copy):
     report = audited(spark, copy)
     assert not report.ok and report.as_dict()["ok"] is False
     assert any(f"{seal.assignment}.map is damaged" in fault for fault in report.faults)
+
+
+def test_an_operator_that_holds_nothing_after_a_move_is_found(spark, copy, monkeypatch):
+    monkeypatch.setattr("whimbrel.runtime.audit.slot_values", lambda *where: slot_values(*where).where("false"))
+    report = audited(spark, copy)
+    assert not report.ok
+    assert any("operator 0 holds nothing of any of aggregate" in fault for fault in report.faults)

@@ -10,11 +10,11 @@ from whimbrel.migration import Pacing
 from whimbrel.model import Assignment
 from whimbrel.runtime.reading import read_table
 
-ROWS = 40
+ROWS, EPOCHS = 40, 3
 
 
 class PostsWhileItsEpochBegins(DataSource):
-    """Forty rows in each of four epochs. Once Spark has taken the offsets of the second one, a plan is posted."""
+    """Forty rows in each of three epochs. Once Spark has taken the offsets of the second one, a plan is posted."""
 
     @classmethod
     def name(cls):
@@ -35,11 +35,11 @@ class _Reader(DataSourceStreamReader):
         return {"epoch": 0}
 
     def latestOffset(self, start, limit):  # noqa: N802
-        return {"epoch": min(4, start["epoch"] + 1)}
+        return {"epoch": min(EPOCHS, start["epoch"] + 1)}
 
     def partitions(self, start, end):
         if end["epoch"] == 2:
-            Board(self._directory).post_target(Assignment.even(BINS, 4), Pacing.of("batched", size=5))
+            Board(self._directory).post_target(Assignment.even(BINS, 4), Pacing.of("all-at-once"))
         return [InputPartition(end["epoch"])]
 
     def read(self, partition):
@@ -63,10 +63,10 @@ def test_an_operator_whose_source_is_idle_takes_part_in_a_move_posted_while_an_e
     left = job.aggregate(busy, "key", name="busy", n=wb.count())
     right = job.aggregate(idle(spark, tmp_path / "in", 10), "key", name="idle", n=wb.count())
     follower = Follower(job.writer(left.union(right)).format("noop").start())
-    follower.until(lambda: job.board.log.last() == 1 and job.status().settled and follower.newest >= 4, 120)
+    follower.until(lambda: job.board.log.last() == 1 and job.status().settled and follower.newest >= EPOCHS - 1, 300)
     follower.stop()
     assert len(job.status().slots) == 4
-    assert counted(spark, job, "busy") == [4 * ROWS // 20] * 20
+    assert counted(spark, job, "busy") == [EPOCHS * ROWS // 20] * 20
     assert counted(spark, job, "idle") == [10] * 20
     assert job.audit().ok
 
@@ -74,9 +74,9 @@ def test_an_operator_whose_source_is_idle_takes_part_in_a_move_posted_while_an_e
 def test_a_run_over_what_is_available_now_ends_once_a_migration_has(spark, tmp_path):
     job = open_job(spark, tmp_path)
     result = job.aggregate(idle(spark, tmp_path / "in", 3), "key", n=wb.count())
-    job.board.post_target(Assignment.even(BINS, 4), Pacing.of("batched", size=5))
+    job.board.post_target(Assignment.even(BINS, 4), Pacing.of("all-at-once"))
     query = job.writer(result).trigger(availableNow=True).format("noop").start()
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(300)
     assert job.status().settled and len(job.status().slots) == 4
     assert counted(spark, job, "aggregate") == [3] * 20
     assert job.audit().ok
