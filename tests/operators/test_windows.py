@@ -56,20 +56,19 @@ def test_windows_are_those_of_spark_while_bins_migrate(spark, tmp_path, seed, wi
     same(ours, theirs)
 
 
-def test_windows_and_sessions_without_a_key_are_those_of_spark(spark, tmp_path, seed):
+@pytest.mark.parametrize("kind", ["windows", pytest.param("sessions", marks=pytest.mark.slow)])
+def test_windows_and_sessions_without_a_key_are_those_of_spark(spark, tmp_path, seed, kind):
     rows = Input(tmp_path / "rows", random_rows.batches(np.random.default_rng(seed + 5), 3, 20))
 
     def build(job, stream):
-        windows = job.windows(stream, time="at", length="15 seconds", watermark="10 seconds", **AGGREGATES)
-        sessions = job.sessions(stream, [], time="at", gap="1 second", watermark="10 seconds", **AGGREGATES)
-        return windows.select(fn.lit("w").alias("kind"), "*").union(sessions.select(fn.lit("s"), "*"))
-
-    def answer(stream, window):
-        measures = (fn.count("*").alias("n"), fn.sum("v").alias("s"), fn.min("v").alias("lo"), fn.max("x").alias("hi"))
-        return stream.withWatermark("at", "10 seconds").groupBy(window.alias("window")).agg(*measures)
+        if kind == "windows":
+            return job.windows(stream, time="at", length="15 seconds", watermark="10 seconds", **AGGREGATES)
+        return job.sessions(stream, [], time="at", gap="1 second", watermark="10 seconds", **AGGREGATES)
 
     ours = run_migrating(spark, tmp_path, build, [rows])
-    for kind, window in (("w", fn.window("at", "15 seconds")), ("s", fn.session_window("at", "1 second"))):
-        theirs = run_native(spark, tmp_path, answer(rows.read(spark), window))
-        assert len(theirs) > 3
-        same([{name: row[name] for name in ("window", *AGGREGATES)} for row in ours if row["kind"] == kind], theirs)
+    window = fn.window("at", "15 seconds") if kind == "windows" else fn.session_window("at", "1 second")
+    measures = (fn.count("*").alias("n"), fn.sum("v").alias("s"), fn.min("v").alias("lo"), fn.max("x").alias("hi"))
+    stream = rows.read(spark).withWatermark("at", "10 seconds")
+    theirs = run_native(spark, tmp_path, stream.groupBy(window.alias("window")).agg(*measures))
+    assert len(theirs) > 3
+    same(ours, theirs)
