@@ -9,7 +9,15 @@ import pytest
 
 from whimbrel.model import BadInput
 from whimbrel.placement import generate_instance, place
-from whimbrel.placement.churn import ARRIVE, DEPART, arrivals_only, draw_events, lifetimes_of
+from whimbrel.placement.churn import (
+    ARRIVE,
+    DEPART,
+    SERVER_JOINS,
+    Events,
+    arrivals_only,
+    draw_events,
+    lifetimes_of,
+)
 from whimbrel.placement.result import traffic_of_live
 from whimbrel.placement.simulation import RULES, simulate
 
@@ -55,6 +63,19 @@ def test_settling_beats_least_cost_at_equal_balance_with_at_most_one_move_per_ar
     assert settled.imbalances()[-1] <= plain.imbalances()[-1]
     arrived = np.searchsorted(np.sort(events.step[events.kind == ARRIVE]), settled.column("step"))
     assert (np.diff(settled.column("settled")) <= np.diff(arrived)).all()
+
+
+def test_settling_fills_a_server_that_joins_until_all_are_even():
+    step = np.sort(np.append(np.arange(3000), 1500))
+    kind, subject = np.full(3001, ARRIVE, dtype=np.int8), np.arange(3001)
+    kind[1500], subject[1501:] = SERVER_JOINS, np.arange(1500, 3000)
+    events = Events(3000, step, kind, subject, 3000)
+    instance = generate_instance(3000, 2.0, 2, 6, rng(5))
+    course = simulate(instance, events, "settling", rng(6))
+    loads = np.bincount(course.server, minlength=7)
+    assert course.column("servers")[-1] == 7
+    assert loads.max() <= -(-3000 // 7) + 1
+    assert loads[6] >= 0.9 * 3000 / 7
 
 
 def test_a_departed_query_leaves_no_trace():

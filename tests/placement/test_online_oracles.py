@@ -114,11 +114,11 @@ def test_known_types_are_placed_wherever_the_online_limits_leave_room():
 
 @pytest.mark.parametrize("name", ["least-cost", "least-source", "least-qt", "on-rand"])
 def test_a_query_that_fits_nowhere_goes_where_it_fills_a_server_least(name):
-    instance = PlacementInstance.of([1], [[0]] * 3, 2, nu="0.25", alpha=0, capacities=[1, 3])
+    instance = PlacementInstance.of([1], [[0]] * 4, 2, nu=0, alpha=0, capacities=[1, 3])
     found = place(instance, name, np.random.default_rng(0))
     assert not faults_of(instance, found)
     assert "packed" not in found.details
-    assert found.server[0] == 1, "at first no server has room: one query fills the larger one by a third"
+    assert found.server.tolist() == [1, 1, 0, 1], "one query fills the larger server by a third, and the other one"
 
 
 @settings(max_examples=60, deadline=None)

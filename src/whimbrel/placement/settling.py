@@ -160,10 +160,14 @@ def _cheapest(q: int, full_too: bool, rooms: _Rooms, network: Network, hosts: Ho
 def _way_out(q: int, rooms: _Rooms, network: Network, hosts: Hosts) -> tuple[int, float]:
     """A server with room that the live ``q`` could move to, and the cost of joining it; -1 without one.
 
-    Only servers that receive the least spread of its sources that reaches another one are looked at: the others are
-    read nearly everywhere, so they hardly tell servers apart.
+    Only servers that receive the least spread of its sources that reaches another one are looked at, because the others
+    are read nearly everywhere and hardly tell servers apart, and the emptiest server, which may have joined just now.
     """
-    source, least, j, best = -1, len(hosts.up) + 1, -1, np.inf
+    source, least, j, best = -1, len(hosts.up) + 1, hosts.heap[0], np.inf
+    if j != hosts.where[q] and _may(j, network.work[q], rooms, hosts):
+        best = _cost_of_joining(q, j, network, hosts)
+    else:
+        j = -1
     for e in range(network.offsets[q], network.offsets[q + 1]):
         if 1 < hosts.reach[network.sources[e]] < least:
             source, least = network.sources[e], hosts.reach[network.sources[e]]
