@@ -105,7 +105,7 @@ class Witness(StatefulProcessor):
         seen = repr((key, at, held, lists, pairs, looked_up, str(frame["at"].dtype), nested))
         self._value.update((at, (at, [at, at.to_pydatetime()])))
         self._list.appendValue((at, at.date()))
-        self._map.updateValue((at,), (at.tz_localize("Europe/Berlin"), len(frame)))
+        self._map.updateValue((at,), (at.to_pydatetime(), len(frame)))
         shown = held[1] if held else {"at": at, "all": [at]}
         before = pd.Series([held[0] if held else None], dtype="datetime64[ns]")
         yield pd.DataFrame({"k": [key[0]], "at": [at], "held": before, "nested": [shown], "seen": [seen]})

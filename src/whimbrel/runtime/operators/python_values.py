@@ -17,12 +17,18 @@ from pyspark.sql.types import Row
 
 Convert = Callable[[Any], Any]
 
+_INSTANT, _CLOCK = pa.timestamp("us", tz="UTC"), pa.timestamp("us")
 _SIMPLE = frozenset({bool, int, float, str, bytes, type(None)})
 
 
 def values_of(column: pa.Array) -> list[Any]:
     """What ``column.to_pylist()`` returns."""
     kind = column.type
+    if kind == _INSTANT:
+        # The moments of UTC are those of no zone: only the zone is missing.
+        zone = pa.scalar(0, kind).as_py().tzinfo
+        times = values_of(column.cast(_CLOCK))
+        return [None if time is None else time.replace(tzinfo=zone) for time in times]
     if not (_is_flat(kind) or _knows_null(kind)):
         return column.to_pylist()  # type: ignore[no-any-return]
     if _knows_null(kind) or not column.null_count:
