@@ -149,7 +149,7 @@ def test_the_verdict_on_bins_compares_migrations_of_several_steps():
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("query", ["q3", "q4"])
 def test_a_query_is_watched_live_and_offline_and_its_answer_is_right(spark, query):
-    settings = timelines.Settings(rate=300, preload=6_000, seconds=3.0, bins=16)
+    settings = timelines.Settings(rate=300, preload=6_000, seconds=3.0, bins=16, size=1)
     records = timelines.measure(spark, query, settings, ["all-at-once", "batched", timelines.OFFLINE])
     assert [record["pacing"] for record in records] == ["all-at-once", "batched", timelines.OFFLINE]
     for record in records:
