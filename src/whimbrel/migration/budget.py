@@ -33,7 +33,8 @@ def next_size(previous_size: float, budget_ms: float, facts: Sequence[EpochFact]
         return max(1, previous_size // 2)
     base_ms = median(steady) if steady else min(fact.duration_ms for fact in moving)
     ms_per_bin = max(1e-3, _price_of_a_bin(moving, base_ms))
-    affordable = (HEADROOM * budget_ms - base_ms) / ms_per_bin
+    # A step of n bins makes an epoch of 2 n: what the step before sent arrives while its own bins leave.
+    affordable = (HEADROOM * budget_ms - base_ms) / ms_per_bin / 2
     return max(1, min(2 * previous_size, affordable))
 
 
