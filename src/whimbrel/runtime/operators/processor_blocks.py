@@ -6,6 +6,7 @@ map key, those of the value. A block never shows what has expired, and writes ba
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -61,7 +62,7 @@ class _Entries:
     values: list[Values]
 
 
-class Block:
+class Block(ABC):
     """``held`` is what each key has; ``times`` says when it was written, in the same shape, where there is a TTL."""
 
     def __init__(self, variable: Variable, turn: Turn, keys: int, known: Places, column: pa.Array | None) -> None:
@@ -71,21 +72,21 @@ class Block:
         self.changed: set[int] = set()
         self.read(self._living(keys, known, column))
 
+    @abstractmethod
     def read(self, entries: _Entries) -> None:
         """Takes in the entries at rest."""
-        raise NotImplementedError
 
+    @abstractmethod
     def empty(self, place: int) -> bool:
         """Whether a key has nothing here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def times_of(self, place: int) -> Iterable[int]:
         """When a key's entries were written, in their order; only where there is a TTL."""
-        raise NotImplementedError
 
+    @abstractmethod
     def flat(self, places: Sequence[int]) -> tuple[list[int], list[Values], list[Values]]:
         """How many entries these keys have, and the map keys and values of all of them."""
-        raise NotImplementedError
 
     def due(self, place: int) -> int:
         """When the first of a key's entries expires."""
