@@ -7,7 +7,7 @@ map key, those of the value. A block never shows what has expired, and writes ba
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -226,7 +226,11 @@ class MapBlock(ListBlock):
         return [len(held) for held in maps], list(chain.from_iterable(maps)), list(values)
 
 
-BLOCKS = {"value": ValueBlock, "list": ListBlock, "map": MapBlock}
+BLOCKS: dict[str, Callable[[Variable, Turn, int, Places, pa.Array | None], Block]] = {
+    "value": ValueBlock,
+    "list": ListBlock,
+    "map": MapBlock,
+}
 
 
 class TimerBlock:
