@@ -34,7 +34,7 @@ def simulate(
     rates: str = typer.Option("unit", "--rates", help="unit, random, positive or negative (to popularity)."),
     nu: str = typer.Option("0.05", "--nu", help="Relative slack of the servers."),
     alpha: str = typer.Option("10", "--alpha", help="Absolute slack of the servers."),
-    draws: int = typer.Option(24, "--draws", min=1, help="settling: live queries looked at per arrival."),
+    draws: int = typer.Option(64, "--draws", min=1, help="settling: live queries looked at per arrival."),
     seed: int = typer.Option(0, "--seed", min=0, help="The same seed makes the same course."),
     samples: int = typer.Option(100, "--samples", min=1, help="Rows of the time series."),
     out: Path | None = typer.Option(None, "--out", help="Write the time series here (Parquet)."),

@@ -45,7 +45,7 @@ RULES = ("least-cost", "least-source", "least-qt", "on-rand", "settling")
 EVEN_SLACK = Fraction(1)
 """Settling lets no server carry more than the mean and so many of the heaviest queries."""
 
-SETTLE_DRAWS = 24
+SETTLE_DRAWS = 64
 """Queries that settling looks at per arrival; more finds better moves, at a cost in proportion."""
 
 COLUMNS = ("step", "live", "servers", "traffic", "used_rate", "max_load", "settled", "forced", "restored", "imbalance")
