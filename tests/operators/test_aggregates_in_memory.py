@@ -53,7 +53,8 @@ AGGREGATES = {
     "top": (values.top("n", 3), lambda rows: sorted(known(rows, "n"), reverse=True)[:3]),
     "few": (values.collect("n", 4), lambda rows: known(rows, "n")[:4]),
     "set": (values.collect_set("s"), lambda rows: list(dict.fromkeys(known(rows, "s")))),
-    "about": (values.approx_count_distinct("s"), lambda rows: len(set(known(rows, "s")))),
+    # So fine that no two of the forty texts above share a register: two that do are counted as one, which is no fault.
+    "about": (values.approx_count_distinct("s", 0.01), lambda rows: len(set(known(rows, "s")))),
 }
 
 
