@@ -36,7 +36,7 @@ class Effort:
     The first ``smooth_share`` of them go by a smoother weight than the traffic (``annealing``).
     """
 
-    per_piece: int = 900
+    per_piece: int = 520
     least: int = 20_000
     most: int = 72_000_000
     hot: float = 0.3
