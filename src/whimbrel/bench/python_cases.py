@@ -87,10 +87,10 @@ def _meet(context: Any) -> Any:
         return None
     counted = pa.concat_tables(sides).group_by("key").aggregate([("l", "sum"), ("r", "sum")])
     after = counted.select(["key"])
-    before = context.table().get(after)
+    before = context.table("met").get(after)
     for side in ("l", "r"):
         after = after.append_column(side, pa.compute.add(before.column(side).fill_null(0), counted[f"{side}_sum"]))
-    context.table().put(after)
+    context.table("met").put(after)
     return after
 
 
